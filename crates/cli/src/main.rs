@@ -1,0 +1,3 @@
+//! The binary `firstpass`: arguments, wiring, exit codes.
+
+fn main() {}

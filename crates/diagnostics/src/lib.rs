@@ -1,0 +1,1 @@
+//! What is wrong, where, why, and what to do: the finding, and the report made of findings.

@@ -1,0 +1,1 @@
+//! What does Flux's variable substitution make of a text? Pure.

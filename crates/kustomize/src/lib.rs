@@ -1,0 +1,1 @@
+//! What does `kustomize build` make of a directory? Pure: bytes in, objects out.

@@ -1,0 +1,1 @@
+//! What is this object: identity, field paths, origins, kstatus.

@@ -1,0 +1,1 @@
+//! Who needs what, who provides it, and which barrier guarantees the order?

@@ -1,0 +1,1 @@
+//! Does an empty cluster converge? Sets the stage, runs the simulator, explains.

@@ -1,0 +1,1 @@
+//! What would Flux apply: repository and cluster entry to `RenderedCluster`.

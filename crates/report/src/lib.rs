@@ -1,0 +1,1 @@
+//! How does a report look: text, timelines, JSON.

@@ -1,0 +1,1 @@
+//! Virtual clock, seeded schedule, trace, stall analysis.

@@ -1,0 +1,1 @@
+//! Where do the repository's bytes come from: work tree, overlay, memory.

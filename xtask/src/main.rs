@@ -1,0 +1,3 @@
+//! Repository chores in Rust.
+
+fn main() {}
