@@ -1,1 +1,13 @@
-//! What does the text say, and where: parse as go-yaml reads, emit as Kubernetes tools write.
+//! What does a YAML text say, and where; and how do Kubernetes tools write it?
+//!
+//! `text ──parse──► Document(Node) ──to_json──► serde_json::Value ──emit──► text`
+//!
+//! [`Node`] is faithful to the text: a scalar keeps its raw spelling beside the tag that go-yaml gives it, because
+//! kustomize moves spellings around (`1.10` stays `1.10` inside a replaced string). [`serde_json::Value`] is what the
+//! text means; everything past `kustomize build` works on it.
+//!
+//! Absent on purpose: comments (they never reach the output of a build), and any knowledge of Kubernetes.
+
+mod node;
+
+pub use node::{Map, Mark, Node, NodeKind, Scalar, Style, Tag};
