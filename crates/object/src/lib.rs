@@ -1,1 +1,11 @@
-//! What is this object: identity, field paths, origins, kstatus.
+//! What is this object: identity, field access, origin, and how healthy does its status say it is?
+//!
+//! Content is a `serde_json::Value`; this crate only knows how to look into it.
+
+mod fields;
+mod identity;
+mod origin;
+
+pub use fields::{ObjectExt, annotation, label_or_annotation};
+pub use identity::{GroupKind, GroupVersionKind, ObjectId, TierName, group_of, version_of};
+pub use origin::{Origin, Step};
