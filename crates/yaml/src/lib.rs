@@ -8,6 +8,8 @@
 //!
 //! Absent on purpose: comments (they never reach the output of a build), and any knowledge of Kubernetes.
 
+mod decode;
 mod node;
 
+pub use decode::{DecodeError, from_node, nearest};
 pub use node::{Map, Mark, Node, NodeKind, Scalar, Style, Tag};
