@@ -1,1 +1,15 @@
 //! What is wrong, where, why, and what to do: the finding, and the report made of findings.
+//!
+//! `Finding`s ──► `ClusterReport` per cluster entry ──► `Report` ──► a renderer per format (crate `report`).
+//!
+//! The shape of [`Report`] is a contract: people's scripts read it. Its JSON Schema is `schemas/report.schema.json`.
+//! Absent on purpose: how anything looks on a terminal.
+
+mod finding;
+mod report;
+
+pub use finding::{Finding, Location, ObjectRef, Severity, Side, Verdict};
+pub use report::{
+    Assumption, Baseline, ClusterReport, Effect, Report, SCHEMA_VERSION, Tier, TierState, Tool, WaitingFor,
+    WaitingOn,
+};
