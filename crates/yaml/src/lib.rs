@@ -9,7 +9,17 @@
 //! Absent on purpose: comments (they never reach the output of a build), and any knowledge of Kubernetes.
 
 mod decode;
+mod encoding;
+mod error;
+mod events;
+mod json;
 mod node;
+mod parse;
+mod resolve;
+mod timestamp;
 
 pub use decode::{DecodeError, from_node, nearest};
+pub use encoding::decode;
+pub use error::ParseError;
 pub use node::{Map, Mark, Node, NodeKind, Scalar, Style, Tag};
+pub use parse::{Document, parse_all, parse_one};

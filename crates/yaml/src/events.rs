@@ -1,0 +1,210 @@
+//! The seam to the YAML parser underneath: its events in our words, with positions as go-yaml gives them.
+//!
+//! Everything that knows `granit-parser` is in this file, so that another parser can take its place.
+
+use std::borrow::Cow;
+
+use granit_parser::{ErrorKind, Event as RawEvent, Marker, Parser, ScalarStyle, StrInput, Tag as RawTag};
+
+use crate::{Mark, ParseError, Style};
+
+/// How deep lists and mappings may be nested, in the text and after aliases are expanded. Deeper is never meant:
+/// the deepest schema in public CRDs stays below 60. go-yaml allows 10,000.
+pub(crate) const DEPTH_MAX: usize = 255;
+
+/// One step through a document.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    Scalar {
+        text: Cow<'a, str>,
+        style: Style,
+        properties: Properties,
+    },
+    SeqStart(Properties),
+    MapStart(Properties),
+    /// The end of the innermost list or mapping.
+    End,
+    /// A reference to the anchor of this number.
+    Alias(usize),
+    /// A reference to an anchor that is not there.
+    UnknownAlias(String),
+}
+
+/// What may stand in front of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Properties {
+    /// The number of the anchor; a name that is defined again gets a new number.
+    pub(crate) anchor: Option<usize>,
+    /// The tag in its short form: `!!int`, `!custom`.
+    pub(crate) tag: Option<String>,
+}
+
+/// Where an event stands in the text: marks for people, bytes for slicing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) mark: Mark,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// The events of the first document of a text.
+pub(crate) struct Events<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    text: &'a str,
+    line_offset: u32,
+}
+
+impl<'a> Events<'a> {
+    /// Reads `text`, which begins `line_offset` lines into its file. Comments, directives and stream events are passed
+    /// over; the events stop where the first document ends.
+    pub(crate) fn new(text: &'a str, line_offset: u32) -> Events<'a> {
+        let options = granit_parser::options! {
+            block_scalar_eof_without_line_feed: true,
+            bom_inside_document_as_content: true,
+            emit_unresolved_aliases: true,
+            emit_comments: false,
+            flow_nesting_limit: DEPTH_MAX,
+            block_nesting_limit: DEPTH_MAX,
+        };
+        Events {
+            parser: Parser::new_from_str_with_options(text, options),
+            text,
+            line_offset,
+        }
+    }
+
+    /// The next event, nothing at the end of the document.
+    pub(crate) fn next(&mut self) -> Result<Option<(Event<'a>, Place)>, ParseError> {
+        loop {
+            let (raw, span) = match self.parser.next_event() {
+                None => return Ok(None),
+                Some(Ok(next)) => next,
+                Some(Err(error)) => return Err(self.error(error.kind(), *error.marker())),
+            };
+            let mut place = self.place(span.start, span.end);
+            let event = match raw {
+                RawEvent::StreamEnd | RawEvent::DocumentEnd => return Ok(None),
+                RawEvent::Alias(anchor) => Event::Alias(anchor),
+                RawEvent::UnresolvedAlias(name) => Event::UnknownAlias(name.into_owned()),
+                RawEvent::SequenceStart(_, anchor, tag) => Event::SeqStart(properties(anchor, tag)),
+                RawEvent::MappingStart(_, anchor, tag) => Event::MapStart(properties(anchor, tag)),
+                RawEvent::SequenceEnd | RawEvent::MappingEnd => Event::End,
+                RawEvent::Scalar(text, style, anchor, tag) => {
+                    let style = style_of(style);
+                    // Nothing at all is delivered as `~` without extent.
+                    let absent = style == Style::Plain && place.start == place.end;
+                    if matches!(style, Style::Literal | Style::Folded) {
+                        place = self.at_block_header(place);
+                    }
+                    Event::Scalar {
+                        text: if absent { Cow::Borrowed("") } else { text },
+                        style,
+                        properties: properties(anchor, tag),
+                    }
+                }
+                _ => continue,
+            };
+            return Ok(Some((event, place)));
+        }
+    }
+
+    fn place(&self, start: Marker, end: Marker) -> Place {
+        let start_byte = start.byte_offset().unwrap_or(self.text.len());
+        Place {
+            mark: self.mark(start),
+            start: start_byte,
+            end: end.byte_offset().unwrap_or(start_byte),
+        }
+    }
+
+    fn mark(&self, marker: Marker) -> Mark {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX >> 1);
+        Mark {
+            line: number(marker.line()) + self.line_offset,
+            column: number(marker.col()) + 1,
+        }
+    }
+
+    /// A block scalar is delivered at its first line; people look for it at its `|` or `>`.
+    fn at_block_header(&self, place: Place) -> Place {
+        let before = &self.text[..place.start.min(self.text.len())];
+        let header = before.trim_end_matches([' ', '\n', '\r', '\t']);
+        let line_start = header.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let line = &header[line_start..];
+        let code = match line.find(" #") {
+            Some(comment) => &line[..comment],
+            None => line,
+        };
+        let Some(indicator) = code.rfind(['|', '>']) else {
+            return place;
+        };
+        let lines_between = self.text[line_start..place.start]
+            .bytes()
+            .filter(|&b| b == b'\n')
+            .count();
+        let number = |n: usize| u32::try_from(n).unwrap_or_default();
+        Place {
+            mark: Mark {
+                line: place.mark.line.saturating_sub(number(lines_between)).max(1),
+                column: number(code[..indicator].chars().count()) + 1,
+            },
+            start: line_start + indicator,
+            end: place.end,
+        }
+    }
+
+    /// Turns an error of the parser into ours, in go-yaml's words where they are the clearer ones.
+    fn error(&self, kind: &ErrorKind, at: Marker) -> ParseError {
+        let message = match kind {
+            ErrorKind::RecursionLimitExceeded => format!("nested more than {DEPTH_MAX} levels deep"),
+            ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed | ErrorKind::TabInIndentation => {
+                "found a tab character where indentation is expected: indent with spaces".to_owned()
+            }
+            ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
+                "could not find expected ':'".to_owned()
+            }
+            ErrorKind::UnclosedQuotedScalar => {
+                "found unexpected end of stream: a quote is opened here and never closed".to_owned()
+            }
+            ErrorKind::UnexpectedCharacter { character } => {
+                format!("found character {character:?} that cannot start any token: quote the value")
+            }
+            ErrorKind::MappingValueNotAllowed => {
+                "mapping values are not allowed in this context: a second `: ` on the \
+                                                  line, or wrong indentation"
+                    .to_owned()
+            }
+            ErrorKind::ExpectedBlockMappingKey => {
+                "did not find expected key: check the indentation and that every line is `key: value`"
+                    .to_owned()
+            }
+            other => other.to_string(),
+        };
+        ParseError::new(message, self.mark(at))
+    }
+}
+
+fn properties(anchor: usize, tag: Option<Cow<'_, RawTag>>) -> Properties {
+    Properties {
+        anchor: (anchor != 0).then_some(anchor),
+        tag: tag.map(|tag| short_tag(&tag)),
+    }
+}
+
+fn short_tag(tag: &RawTag) -> String {
+    let long = format!("{}{}", tag.handle(), tag.suffix());
+    match long.strip_prefix("tag:yaml.org,2002:") {
+        Some(name) => format!("!!{name}"),
+        None => long,
+    }
+}
+
+fn style_of(style: ScalarStyle) -> Style {
+    match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted => Style::SingleQuoted,
+        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+        ScalarStyle::Literal => Style::Literal,
+        ScalarStyle::Folded => Style::Folded,
+    }
+}

@@ -1,0 +1,455 @@
+//! From text to trees: documents, tags, anchors and merge keys as kustomize reads them.
+
+use crate::encoding::{check_characters, line_number};
+use crate::events::{DEPTH_MAX, Event, Events, Place};
+use crate::resolve::{Resolved, resolve};
+use crate::{Map, Mark, Node, NodeKind, ParseError, Scalar, Style, Tag};
+
+/// How much aliases may add to a document beyond its own size, counted in nodes. go-yaml, too, becomes strict at
+/// 400,000: enough for half a megabyte of dense object declarations, and less than 100 MB of memory.
+const ALIAS_ALLOWANCE: usize = 400_000;
+
+/// So many bytes of text weigh as much as one node when aliases are counted.
+const BYTES_PER_WEIGHT: usize = 64;
+
+/// One document of a text.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its content; never null, since empty documents are left out.
+    pub root: Node,
+    /// Which document of the text it is, from 0, empty ones counted.
+    pub index: usize,
+}
+
+/// Reads all documents of a text as kustomize does.
+///
+/// - Only a line that begins with `---` parts documents. Nothing but a comment may follow on that line.
+/// - Documents that hold nothing, only comments, or null are left out.
+/// - What follows a document end (`...`) up to the next `---` is not read.
+/// - Anchors live in one document. Aliases are replaced by what they stand for, merge keys by what they merge.
+/// - Keys that occur twice are kept; [`Node::to_json`] refuses them.
+///
+/// # Errors
+/// The first thing in the text that is no YAML, or that aliases and merge keys may not do.
+///
+/// ```
+/// let documents = firstpass_yaml::parse_all("kind: A\n---\n# nothing here\n---\nkind: B\n")?;
+/// let kinds: Vec<_> = documents.iter().filter_map(|d| d.root.get("kind")?.as_str()).collect();
+/// assert_eq!(kinds, ["A", "B"]);
+/// assert_eq!(documents[1].root.mark.line, 5);
+/// # Ok::<(), firstpass_yaml::ParseError>(())
+/// ```
+pub fn parse_all(text: &str) -> Result<Vec<Document>, ParseError> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    check_characters(text)?;
+    let mut documents = Vec::new();
+    for (index, chunk) in Chunks::new(text).enumerate() {
+        let chunk = chunk?;
+        if let Some(root) = parse_chunk(chunk)?
+            && !root.is_null()
+        {
+            documents.push(Document { root, index });
+        }
+    }
+    Ok(documents)
+}
+
+/// Reads the first document of a text; null if there is none.
+///
+/// # Errors
+/// As [`parse_all`].
+pub fn parse_one(text: &str) -> Result<Node, ParseError> {
+    let mut documents = parse_all(text)?;
+    if documents.is_empty() {
+        return Ok(Node::null());
+    }
+    Ok(documents.swap_remove(0).root)
+}
+
+/// The text between two separators, and how many lines precede it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) line_offset: u32,
+}
+
+/// Cuts a text into documents the way kustomize does before it hands each to go-yaml.
+pub(crate) struct Chunks<'a> {
+    rest: Option<&'a str>,
+    line_offset: u32,
+}
+
+impl<'a> Chunks<'a> {
+    pub(crate) fn new(text: &'a str) -> Chunks<'a> {
+        Chunks {
+            rest: Some(text),
+            line_offset: 0,
+        }
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<Chunk<'a>, ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let text = self.rest.take()?;
+        let line_offset = self.line_offset;
+        let separator = text.find("\n---").and_then(|newline| {
+            let line = newline + 1;
+            text[line..].find('\n').map(|length| (line, line + length))
+        });
+        let Some((line_start, line_end)) = separator else {
+            // An unfinished separator line at the very end is left to the parser.
+            return Some(Ok(Chunk { text, line_offset }));
+        };
+        self.line_offset += line_number(&text[..=line_end]) - 1;
+        let after_dashes = text[line_start + 3..line_end].trim();
+        if !after_dashes.is_empty() && !after_dashes.starts_with('#') {
+            let mark = Mark {
+                line: self.line_offset,
+                column: 1,
+            };
+            let separator = text[line_start..line_end].trim();
+            return Some(Err(ParseError::new(
+                format!("invalid document separator: {separator}"),
+                mark,
+            )));
+        }
+        self.rest = Some(&text[line_end + 1..]);
+        Some(Ok(Chunk {
+            text: &text[..line_start],
+            line_offset,
+        }))
+    }
+}
+
+/// The first document of a chunk, if there is one.
+fn parse_chunk(chunk: Chunk<'_>) -> Result<Option<Node>, ParseError> {
+    let mut events = Events::new(chunk.text, chunk.line_offset);
+    let mut builder = Builder::default();
+    while let Some((event, place)) = events.next()? {
+        builder.take(event, place)?;
+    }
+    Ok(builder.root)
+}
+
+/// Builds the tree of one document out of its events.
+#[derive(Default)]
+struct Builder {
+    open: Vec<Frame>,
+    anchors: Vec<Anchor>,
+    /// The weight of what the text itself holds, and of the copies made of it.
+    own: usize,
+    copied: usize,
+    root: Option<Node>,
+}
+
+/// A list or mapping that has begun and not ended.
+struct Frame {
+    mark: Mark,
+    anchor: Option<usize>,
+    content: Content,
+    /// What has been spent before it began, to know its own weight at the end.
+    weight_before: usize,
+    /// Levels below it so far.
+    height: usize,
+}
+
+enum Content {
+    Seq(Vec<Node>),
+    Map {
+        entries: Vec<(Node, Node)>,
+        key: Option<Key>,
+        merge: Option<Node>,
+    },
+}
+
+/// A key that waits for its value.
+enum Key {
+    Plain(Node),
+    /// `<<`
+    Merge(Mark),
+}
+
+/// What an anchor stands for.
+#[derive(Clone, Default)]
+enum Anchor {
+    #[default]
+    Unset,
+    /// Its list or mapping has not ended yet.
+    Open,
+    Node {
+        node: Node,
+        weight: usize,
+        height: usize,
+    },
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), ParseError> {
+        let mark = place.mark;
+        match event {
+            Event::Scalar {
+                text,
+                style,
+                properties,
+            } => {
+                let weight = 1 + text.len() / BYTES_PER_WEIGHT;
+                self.own += weight;
+                let explicit = properties.tag.as_deref();
+                if self.expects_key() && is_merge_key(&text, style, explicit) {
+                    return self.begin_merge(mark);
+                }
+                let scalar = Scalar {
+                    tag: scalar_tag(&text, style, explicit),
+                    text: text.as_ref().into(),
+                    style,
+                };
+                let node = Node {
+                    kind: NodeKind::Scalar(scalar),
+                    mark,
+                };
+                self.remember(properties.anchor, &node, weight, 0, mark)?;
+                self.attach(node, 0, mark)
+            }
+            Event::SeqStart(properties) => self.begin(properties.anchor, mark, Content::Seq(Vec::new())),
+            Event::MapStart(properties) => self.begin(
+                properties.anchor,
+                mark,
+                Content::Map {
+                    entries: Vec::new(),
+                    key: None,
+                    merge: None,
+                },
+            ),
+            Event::End => self.end(),
+            Event::Alias(anchor) => self.expand(anchor, mark),
+            Event::UnknownAlias(name) => Err(ParseError::new(
+                format!("unknown anchor '{name}' referenced"),
+                mark,
+            )),
+        }
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Frame {
+                content: Content::Map { key: None, .. },
+                ..
+            })
+        )
+    }
+
+    fn begin_merge(&mut self, mark: Mark) -> Result<(), ParseError> {
+        if let Some(Frame {
+            content: Content::Map { key, merge, .. },
+            ..
+        }) = self.open.last_mut()
+        {
+            if merge.is_some() {
+                return Err(ParseError::new("duplicate merge key", mark));
+            }
+            *key = Some(Key::Merge(mark));
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, anchor: Option<usize>, mark: Mark, content: Content) -> Result<(), ParseError> {
+        if self.open.len() >= DEPTH_MAX {
+            return Err(too_deep(mark));
+        }
+        if let Some(anchor) = anchor {
+            *self.slot(anchor) = Anchor::Open;
+        }
+        let weight_before = self.own + self.copied;
+        self.own += 1;
+        self.open.push(Frame {
+            mark,
+            anchor,
+            content,
+            weight_before,
+            height: 0,
+        });
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), ParseError> {
+        let Some(frame) = self.open.pop() else {
+            return Ok(());
+        };
+        let kind = match frame.content {
+            Content::Seq(items) => NodeKind::Seq(items),
+            Content::Map { entries, merge, .. } => {
+                let entries = match merge {
+                    Some(value) => merged(entries, value)?,
+                    None => entries,
+                };
+                NodeKind::Map(entries.into_iter().collect())
+            }
+        };
+        let node = Node {
+            kind,
+            mark: frame.mark,
+        };
+        let weight = self.own + self.copied - frame.weight_before;
+        let height = frame.height + 1;
+        self.remember(frame.anchor, &node, weight, height, frame.mark)?;
+        self.attach(node, height, frame.mark)
+    }
+
+    /// Puts a copy of what the anchor stands for in the alias's place.
+    fn expand(&mut self, anchor: usize, mark: Mark) -> Result<(), ParseError> {
+        let (node, weight, height) = match self.anchors.get(anchor) {
+            None | Some(Anchor::Unset) => return Err(ParseError::new("unknown anchor referenced", mark)),
+            Some(Anchor::Open) => return Err(ParseError::new("an anchor's value contains itself", mark)),
+            Some(Anchor::Node { node, weight, height }) => (node, *weight, *height),
+        };
+        if self.open.len() + height > DEPTH_MAX {
+            return Err(too_deep(mark));
+        }
+        if self.copied + weight > self.own + ALIAS_ALLOWANCE {
+            return Err(excessive(mark));
+        }
+        let node = node.clone();
+        self.copied += weight;
+        self.attach(node, height, mark)
+    }
+
+    /// Keeps a copy of an anchored node for its aliases.
+    fn remember(
+        &mut self,
+        anchor: Option<usize>,
+        node: &Node,
+        weight: usize,
+        height: usize,
+        mark: Mark,
+    ) -> Result<(), ParseError> {
+        let Some(anchor) = anchor else {
+            return Ok(());
+        };
+        self.copied += weight;
+        if self.copied > self.own + ALIAS_ALLOWANCE {
+            return Err(excessive(mark));
+        }
+        *self.slot(anchor) = Anchor::Node {
+            node: node.clone(),
+            weight,
+            height,
+        };
+        Ok(())
+    }
+
+    fn slot(&mut self, anchor: usize) -> &mut Anchor {
+        if self.anchors.len() <= anchor {
+            self.anchors.resize(anchor + 1, Anchor::Unset);
+        }
+        &mut self.anchors[anchor]
+    }
+
+    fn attach(&mut self, node: Node, height: usize, mark: Mark) -> Result<(), ParseError> {
+        let Some(frame) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        frame.height = frame.height.max(height);
+        match &mut frame.content {
+            Content::Seq(items) => items.push(node),
+            Content::Map { entries, key, merge } => match key.take() {
+                None => *key = Some(Key::Plain(node)),
+                Some(Key::Plain(key)) => entries.push((key, node)),
+                Some(Key::Merge(at)) => {
+                    check_mergeable(&node, if node.mark == Mark::NONE { at } else { mark })?;
+                    *merge = Some(node);
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn too_deep(mark: Mark) -> ParseError {
+    ParseError::new(format!("nested more than {DEPTH_MAX} levels deep"), mark)
+}
+
+fn excessive(mark: Mark) -> ParseError {
+    ParseError::new(
+        "document contains excessive aliasing: its aliases multiply it too much",
+        mark,
+    )
+}
+
+fn is_merge_key(text: &str, style: Style, explicit: Option<&str>) -> bool {
+    match explicit {
+        None => text == "<<" && style == Style::Plain,
+        Some(tag) => tag == "!!merge",
+    }
+}
+
+/// The tag of a scalar: the explicit one, or what quotes or the spelling tell.
+fn scalar_tag(text: &str, style: Style, explicit: Option<&str>) -> Tag {
+    match explicit {
+        None | Some("!") if style == Style::Plain => match resolve(text, true) {
+            Resolved::Null => Tag::Null,
+            Resolved::Bool(_) => Tag::Bool,
+            Resolved::Int(_) | Resolved::Uint(_) => Tag::Int,
+            Resolved::Float(_) => Tag::Float,
+            Resolved::Timestamp(_) => Tag::Timestamp,
+            Resolved::Str => Tag::Str,
+        },
+        None | Some("!" | "!!str") => Tag::Str,
+        Some("!!null") => Tag::Null,
+        Some("!!bool") => Tag::Bool,
+        Some("!!int") => Tag::Int,
+        Some("!!float") => Tag::Float,
+        Some("!!timestamp") => Tag::Timestamp,
+        Some("!!binary") => Tag::Binary,
+        Some(custom) => Tag::Custom(custom.into()),
+    }
+}
+
+/// Whether a merge key may have this value: a mapping, or a list of mappings.
+fn check_mergeable(value: &Node, mark: Mark) -> Result<(), ParseError> {
+    let message = match &value.kind {
+        NodeKind::Map(_) => return Ok(()),
+        NodeKind::Scalar(_) => "map merge requires map or sequence of maps as the value",
+        NodeKind::Seq(items) => {
+            match items
+                .iter()
+                .find(|item| item.as_map().is_none())
+                .map(|item| &item.kind)
+            {
+                None => return Ok(()),
+                Some(NodeKind::Seq(_)) => "invalid map merge: received a nested sequence",
+                Some(_) => "map merge requires map or sequence of maps as the value",
+            }
+        }
+    };
+    Err(ParseError::new(message, mark))
+}
+
+/// A mapping's own pairs and, behind them, the merged ones it lacks; of several mappings an earlier one wins.
+fn merged(own: Vec<(Node, Node)>, value: Node) -> Result<Vec<(Node, Node)>, ParseError> {
+    let sources: Vec<Map> = match value.kind {
+        NodeKind::Map(map) => vec![map],
+        NodeKind::Seq(items) => items
+            .into_iter()
+            .rev()
+            .filter_map(|item| match item.kind {
+                NodeKind::Map(map) => Some(map),
+                NodeKind::Scalar(_) | NodeKind::Seq(_) => None,
+            })
+            .collect(),
+        NodeKind::Scalar(_) => Vec::new(),
+    };
+    let own_count = own.len();
+    let mut all = own;
+    for (key, value) in sources.into_iter().flatten() {
+        match all.iter().position(|(have, _)| have.as_text() == key.as_text()) {
+            Some(at) if at < own_count => {}
+            Some(at) => all[at] = (key, value),
+            None => all.push((key, value)),
+        }
+    }
+    Ok(all)
+}
