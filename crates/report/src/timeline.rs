@@ -1,0 +1,87 @@
+//! The table of tiers: when each was applied and Ready, how often it tried, and what it waited for.
+
+use std::fmt::Write as _;
+
+use firstpass_diagnostics::{Tier, TierState, WaitingFor, WaitingOn};
+
+use crate::duration::human;
+use crate::text::{Paint, Style};
+
+/// Things waited for beyond this many are counted, not listed.
+const LISTED_MAX: usize = 3;
+
+/// Renders the table, one line per tier, in the order given.
+pub(crate) fn render(tiers: &[Tier], style: Style) -> String {
+    let name_width = tiers
+        .iter()
+        .map(|tier| tier.name.to_string().chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    let mut text = String::new();
+    let header = format!(
+        "    {:name_width$}  {:>8}  {:>8}  {:>5}  waited for",
+        "tier", "applied", "ready", "tries"
+    );
+    let _ = writeln!(text, "{}", style.paint(Paint::Dim, header.trim_end()));
+    for tier in tiers {
+        let (mark, paint) = mark(tier.state);
+        let tries = match tier.failed_attempts {
+            0 => tier.attempts.to_string(),
+            failed => format!("{} ({failed} failed)", tier.attempts),
+        };
+        let line = format!(
+            "{:name_width$}  {:>8}  {:>8}  {:>5}  {}",
+            tier.name.to_string(),
+            tier.applied_at_s.map_or_else(|| "-".to_owned(), human),
+            tier.ready_at_s
+                .map_or_else(|| state_word(tier.state).to_owned(), human),
+            tries,
+            waits(&tier.waiting_on),
+        );
+        let _ = writeln!(text, "  {} {}", style.paint(paint, mark), line.trim_end());
+    }
+    text
+}
+
+fn mark(state: TierState) -> (&'static str, Paint) {
+    match state {
+        TierState::Ready => ("+", Paint::Good),
+        TierState::Waiting => (".", Paint::Warn),
+        TierState::Failed => ("x", Paint::Bad),
+        TierState::Suspended | TierState::Unrendered | TierState::Removed => ("?", Paint::Dim),
+    }
+}
+
+fn state_word(state: TierState) -> &'static str {
+    match state {
+        TierState::Ready => "-",
+        TierState::Waiting => "never",
+        TierState::Failed => "fails",
+        TierState::Suspended => "suspended",
+        TierState::Unrendered => "unseen",
+        TierState::Removed => "removed",
+    }
+}
+
+fn waits(waiting_on: &[WaitingOn]) -> String {
+    let mut shown: Vec<String> = waiting_on.iter().take(LISTED_MAX).map(wait).collect();
+    if waiting_on.len() > LISTED_MAX {
+        shown.push(format!("{} more", waiting_on.len() - LISTED_MAX));
+    }
+    shown.join(", ")
+}
+
+fn wait(wait: &WaitingOn) -> String {
+    let what = &wait.what;
+    match wait.waiting_for {
+        WaitingFor::Kind => format!("kind {what}"),
+        WaitingFor::Dependency => what.clone(),
+        WaitingFor::Health => format!("health of {what}"),
+        WaitingFor::Namespace => format!("namespace {what}"),
+        WaitingFor::Webhook => format!("webhook {what}"),
+        WaitingFor::Source => format!("source {what}"),
+        WaitingFor::Variable => format!("variable {what}"),
+        WaitingFor::Object => what.clone(),
+    }
+}
