@@ -1,0 +1,77 @@
+//! What kustomize calls a resource by: group, version, kind, name and namespace.
+
+use firstpass_yaml::Node;
+
+/// Group, version and kind. In a selector an empty part matches anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gvk {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// API version within the group.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+}
+
+/// A resource's identity in one layer of a build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ResId {
+    /// Group, version and kind.
+    pub gvk: Gvk,
+    /// Name; empty if unset.
+    pub name: String,
+    /// Namespace as written; empty if unset.
+    pub namespace: String,
+}
+
+impl Gvk {
+    /// From the two fields of an object: `apps/v1` and `Deployment`.
+    pub fn from_api_version(api_version: &str, kind: &str) -> Gvk {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Gvk {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    /// Of an object's tree; parts that are missing are empty.
+    pub fn of(node: &Node) -> Gvk {
+        let text = |key| node.get(key).and_then(Node::as_text).unwrap_or_default();
+        Gvk::from_api_version(text("apiVersion"), text("kind"))
+    }
+
+    /// `apps/v1`, or `v1` for the core group.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// Whether `selector` selects this: its empty parts match anything.
+    pub fn is_selected_by(&self, selector: &Gvk) -> bool {
+        let matches = |wanted: &str, have: &str| wanted.is_empty() || wanted == have;
+        matches(&selector.group, &self.group)
+            && matches(&selector.version, &self.version)
+            && matches(&selector.kind, &self.kind)
+    }
+}
+
+impl ResId {
+    /// Of an object's tree; parts that are missing are empty.
+    pub fn of(node: &Node) -> ResId {
+        let text = |path: &[&str]| {
+            node.at(path)
+                .and_then(Node::as_text)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        ResId {
+            gvk: Gvk::of(node),
+            name: text(&["metadata", "name"]),
+            namespace: text(&["metadata", "namespace"]),
+        }
+    }
+}
