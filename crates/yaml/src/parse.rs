@@ -1,5 +1,7 @@
 //! From text to trees: documents, tags, anchors and merge keys as kustomize reads them.
 
+use ecow::EcoString;
+
 use crate::encoding::{check_characters, line_number};
 use crate::events::{DEPTH_MAX, Event, Events, Place};
 use crate::resolve::{Resolved, resolve};
@@ -383,6 +385,23 @@ fn is_merge_key(text: &str, style: Style, explicit: Option<&str>) -> bool {
     match explicit {
         None => text == "<<" && style == Style::Plain,
         Some(tag) => tag == "!!merge",
+    }
+}
+
+impl Scalar {
+    /// The scalar that a text is if it is written without quotes: `8080` a number, `true` a boolean.
+    ///
+    /// ```
+    /// use firstpass_yaml::{Scalar, Tag};
+    /// assert_eq!(Scalar::plain("8080").tag, Tag::Int);
+    /// ```
+    pub fn plain(text: impl Into<EcoString>) -> Scalar {
+        let text = text.into();
+        Scalar {
+            tag: scalar_tag(&text, Style::Plain, None),
+            text,
+            style: Style::Plain,
+        }
     }
 }
 
