@@ -532,7 +532,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn spec(value: Value) -> KustomizationSpec {
+    fn spec(value: &Value) -> KustomizationSpec {
         Kustomization::read(&json!({"spec": value})).value.spec
     }
 
@@ -547,7 +547,7 @@ mod tests {
             (json!({}), "30s", "0s"),
         ];
         for (value, timeout, retry) in table {
-            let spec = spec(value.clone());
+            let spec = spec(&value);
             assert_eq!(spec.timeout().to_string(), timeout, "{value}");
             assert_eq!(spec.retry_interval().to_string(), retry, "{value}");
         }

@@ -1,0 +1,191 @@
+//! The rendered cluster: every reachable Flux Kustomization with the objects that it applies.
+
+use std::sync::Arc;
+
+use firstpass_diagnostics::{Assumption, Finding, Location, Severity};
+use firstpass_flux::{ControllerSettings, FieldProblem, Kustomization};
+use firstpass_object::{Origin, TierName};
+use serde_json::Value;
+
+use crate::{Data, DataKind, Entry, RenderedObject, TierFailure, TierSource, Unrendered};
+
+/// What a cluster entry comes to.
+///
+/// It is static: variables come from all objects rendered anywhere, as if everything had applied. Whether they are
+/// there in time is for the rehearsal to find out.
+#[derive(Clone, Debug)]
+pub struct RenderedCluster {
+    /// The entry.
+    pub entry: Entry,
+    /// How Flux runs there.
+    pub settings: ControllerSettings,
+    /// What the bootstrap puts into the cluster before the first pass: the namespace, the root source, the root
+    /// Kustomization.
+    pub seeds: Vec<RenderedObject>,
+    /// The tiers that the seeds hold.
+    pub roots: Vec<TierName>,
+    /// Every reachable tier once: roots first, then children in the order in which their parents build them.
+    pub tiers: Vec<Tier>,
+    /// ConfigMaps and Secrets that some tier reads and the repository does not make.
+    pub assumed: Vec<AssumedData>,
+    /// What had to be taken for granted.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// One Flux Kustomization and what it applies.
+#[derive(Clone, Debug)]
+pub struct Tier {
+    /// Namespace and name.
+    pub name: TierName,
+    /// The tier that applies the Kustomization object; none for a root that only the bootstrap applies.
+    pub parent: Option<TierName>,
+    /// The Kustomization object as the cluster has it.
+    pub object: Arc<Value>,
+    /// The same, typed: its effective spec.
+    pub kustomization: Arc<Kustomization>,
+    /// Fields of the object that are not what the API asks for.
+    pub problems: Vec<FieldProblem>,
+    /// Where the object came from.
+    pub origin: Arc<Origin>,
+    /// Where the object is written.
+    pub location: Option<Location>,
+    /// Where its files come from.
+    pub source: TierSource,
+    /// What it applies.
+    pub outcome: Outcome,
+    /// Remote parts of its build that are missing from the outcome.
+    pub remote: Vec<RemotePart>,
+    /// Something wrong that Flux does not notice, such as ciphertext that is applied.
+    pub warnings: Vec<TierFailure>,
+}
+
+/// What a tier applies, or why nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// These objects, in build order.
+    Rendered(Arc<[RenderedObject]>),
+    /// Nothing: Flux refuses. Never empty; the first is what Flux reports.
+    Failed(Vec<TierFailure>),
+    /// Nothing while it is suspended; these objects if it were not (none if they cannot be built).
+    Suspended(Arc<[RenderedObject]>),
+    /// Something that firstpass cannot see.
+    Unrendered(Unrendered),
+}
+
+/// A part of a build that is fetched from elsewhere, and so is missing here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RemotePart {
+    /// The URL as written.
+    pub text: String,
+    /// Where it is written.
+    pub location: Location,
+}
+
+/// A ConfigMap or Secret that has to exist in the cluster because a tier reads it and nothing in the repository makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssumedData {
+    /// ConfigMap or Secret.
+    pub kind: DataKind,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub data: Data,
+    /// Who or what makes it: the configuration, an `ExternalSecret`, nobody in the repository.
+    pub made_by: MadeBy,
+    /// The tiers that read it.
+    pub used_by: Vec<TierName>,
+}
+
+/// Who makes a ConfigMap or Secret that no tier applies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MadeBy {
+    /// `baseline.secrets` of the configuration lists it.
+    Configuration,
+    /// A controller makes it from this object, such as an ExternalSecret of this tier.
+    Controller {
+        /// `Kind/namespace/name` of the object.
+        object: String,
+        /// The tier that applies the object.
+        tier: TierName,
+    },
+    /// Nothing in the repository does.
+    Nobody,
+}
+
+impl RenderedCluster {
+    /// The tier of that name.
+    pub fn tier(&self, name: &TierName) -> Option<&Tier> {
+        self.tiers.iter().find(|tier| tier.name == *name)
+    }
+
+    /// All objects that are applied, with their tiers.
+    pub fn objects(&self) -> impl Iterator<Item = (&Tier, &RenderedObject)> {
+        self.tiers
+            .iter()
+            .flat_map(|tier| tier.objects().iter().map(move |object| (tier, object)))
+    }
+
+    /// What rendering found: refusals, ciphertext, remote parts, what could not be seen, what is suspended.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.tiers.iter().flat_map(Tier::findings).collect()
+    }
+}
+
+impl Tier {
+    /// The objects that it applies; none unless it is rendered.
+    pub fn objects(&self) -> &[RenderedObject] {
+        match &self.outcome {
+            Outcome::Rendered(objects) => objects,
+            Outcome::Failed(_) | Outcome::Suspended(_) | Outcome::Unrendered(_) => &[],
+        }
+    }
+
+    /// Whether its objects are known.
+    pub fn is_rendered(&self) -> bool {
+        matches!(self.outcome, Outcome::Rendered(_))
+    }
+
+    /// What rendering found about this tier.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = match &self.outcome {
+            Outcome::Rendered(_) => Vec::new(),
+            Outcome::Failed(failures) => failures.iter().map(|failure| failure.finding(&self.name)).collect(),
+            Outcome::Suspended(_) => vec![
+                self.information("suspended", format!("`{}` is suspended", self.name))
+                    .with_why("Flux leaves a suspended Kustomization alone, so its objects are not applied and its dependents wait for it")
+                    .with_help("remove `spec.suspend` once the tier should come up"),
+            ],
+            Outcome::Unrendered(unrendered) => vec![
+                self.information("unrendered", format!("the contents of `{}` are not known: {}", self.name, unrendered.text))
+                    .with_why("firstpass sees only what is in this repository and in the sources that its configuration names")
+                    .with_help(&unrendered.help),
+            ],
+        };
+        findings.extend(self.remote.iter().map(|remote| {
+            self.information(
+                "remote-base",
+                format!("`{}` is fetched from elsewhere and was left out", remote.text),
+            )
+            .with_why("what it brings can change without a commit, and is not known here")
+            .with_help("vendor it into the repository, so that every commit says what it applies")
+            .with_location(remote.location.clone())
+        }));
+        findings.extend(self.warnings.iter().map(|warning| warning.finding(&self.name)));
+        findings
+    }
+
+    fn information(&self, rule: &str, message: String) -> Finding {
+        let mut finding = Finding::new(rule, Severity::Info, None, message).with_tier(&self.name);
+        finding.location = self.location.clone();
+        finding
+    }
+}
+
+impl AssumedData {
+    /// An object for a cluster that has to have it: unknown values are marked as such.
+    pub fn object(&self) -> Value {
+        self.data.to_object(self.kind, &self.namespace, &self.name)
+    }
+}

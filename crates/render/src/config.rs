@@ -1,0 +1,279 @@
+//! `firstpass.yaml`: what the repository cannot say by itself (DESIGN section 4). Everything in it is optional; a key
+//! that is unknown is an error that names the nearest known one.
+
+use std::collections::BTreeMap;
+
+use firstpass_diagnostics::{Location, Severity};
+use firstpass_flux::{FluxVersion, SourceName};
+use firstpass_source::{ReadError, RepoPath, Tree};
+use firstpass_yaml::Mark;
+use serde::Deserialize;
+
+/// The file at the root of a repository.
+pub const CONFIG_FILE: &str = "firstpass.yaml";
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The clusters by name.
+    #[serde(default)]
+    pub clusters: BTreeMap<String, ClusterConfig>,
+    /// How the clusters share a base.
+    #[serde(default)]
+    pub overlays: Option<Overlays>,
+    /// Facts that must hold.
+    #[serde(default)]
+    pub invariants: Vec<Invariant>,
+    /// More knowledge files, as glob patterns from the root.
+    #[serde(default)]
+    pub knowledge: Vec<String>,
+    /// Levels of rules.
+    #[serde(default)]
+    pub rules: BTreeMap<String, RuleLevel>,
+}
+
+/// One cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterConfig {
+    /// The cluster entry, from the root.
+    pub path: String,
+    /// Minor version of Kubernetes.
+    #[serde(default)]
+    pub kubernetes: Option<String>,
+    /// Version of Flux.
+    #[serde(default)]
+    pub flux: Option<String>,
+    /// Placeholders are information, not errors.
+    #[serde(default)]
+    pub design_only: bool,
+    /// What is there before Flux.
+    #[serde(default)]
+    pub baseline: BaselineConfig,
+    /// Other sources at hand, by `Kind/namespace/name`.
+    #[serde(default)]
+    pub sources: BTreeMap<String, LocalSource>,
+}
+
+/// What is there before Flux's first pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineConfig {
+    /// The distribution of Kubernetes.
+    #[serde(default)]
+    pub distribution: Option<Distribution>,
+    /// Files read as what is seeded before Flux.
+    #[serde(default)]
+    pub bootstrap: Vec<String>,
+    /// Files of objects that exist before Flux, as glob patterns.
+    #[serde(default)]
+    pub manifests: Vec<String>,
+    /// Secrets and ConfigMaps that exist only in the cluster, by `namespace/name`: their keys.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Vec<String>>,
+}
+
+/// Distributions of Kubernetes that differ in what they bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "they are names")]
+pub enum Distribution {
+    K3s,
+    Talos,
+    Kind,
+    Kubeadm,
+    Eks,
+    Gke,
+    Aks,
+    None,
+}
+
+/// A source that is at hand as a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalSource {
+    /// The directory, from the root; it may lie outside.
+    pub path: String,
+}
+
+/// How the clusters share a base.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overlays {
+    /// The directory that authors the graph once.
+    pub base: String,
+    /// The object that holds the values, as `Kind/namespace/name`.
+    #[serde(default)]
+    pub vars: Option<String>,
+    /// Fields of Flux Kustomizations that an overlay may patch.
+    #[serde(default)]
+    pub may_patch: Vec<String>,
+}
+
+/// A fact that must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invariant {
+    /// Its name.
+    pub name: String,
+    /// A CEL expression.
+    pub expr: String,
+    /// What is wrong when it does not hold.
+    pub message: String,
+    /// How bad that is.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+}
+
+/// Level of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleLevel {
+    /// Not looked at.
+    Off,
+    /// Information.
+    Info,
+    /// Warning.
+    Warning,
+    /// Error.
+    Error,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", self.prefix())]
+pub struct ConfigError {
+    /// Where; none if the file could not be read at all.
+    pub location: Option<Location>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Config {
+    /// Reads [`CONFIG_FILE`] at the root of a tree; without the file, everything is at its default.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be used.
+    pub fn read(tree: &dyn Tree) -> Result<Config, ConfigError> {
+        let path = RepoPath::clamped(CONFIG_FILE);
+        match tree.read(&path) {
+            Ok(bytes) => Config::parse(&bytes, &path),
+            Err(ReadError::NotFound(_)) => Ok(Config::default()),
+            Err(error) => Err(ConfigError {
+                location: None,
+                message: error.to_string(),
+            }),
+        }
+    }
+
+    /// Reads the text of a configuration file.
+    ///
+    /// # Errors
+    /// The first thing in it that cannot be used, with its place.
+    pub fn parse(bytes: &[u8], file: &RepoPath) -> Result<Config, ConfigError> {
+        let error = |mark: Mark, message: String| ConfigError {
+            location: Some(Location::new(file.as_str(), mark.line.max(1), mark.column.max(1))),
+            message,
+        };
+        let text = firstpass_yaml::decode(bytes).map_err(|e| error(e.mark, e.message))?;
+        let root = firstpass_yaml::parse_one(&text).map_err(|e| error(e.mark, e.message))?;
+        let config: Config = firstpass_yaml::from_node(&root).map_err(|e| {
+            let at = if e.path.is_empty() {
+                String::new()
+            } else {
+                format!("`{}`: ", e.path)
+            };
+            error(e.mark, format!("{at}{}", e.message))
+        })?;
+        for (name, cluster) in &config.clusters {
+            let place = |keys: &[&str]| root.at(keys).map_or(Mark::NONE, |node| node.mark);
+            if let Some(flux) = &cluster.flux {
+                flux.parse::<FluxVersion>()
+                    .map_err(|e| error(place(&["clusters", name, "flux"]), e.to_string()))?;
+            }
+            for source in cluster.sources.keys() {
+                source
+                    .parse::<SourceName>()
+                    .map_err(|e| error(place(&["clusters", name, "sources", source]), e))?;
+            }
+            for secret in cluster.baseline.secrets.keys() {
+                if secret.split('/').filter(|part| !part.is_empty()).count() != 2 {
+                    let place = place(&["clusters", name, "baseline", "secrets", secret]);
+                    return Err(error(place, format!("`{secret}` is no namespace/name")));
+                }
+            }
+        }
+        Ok(config)
+    }
+}
+
+impl ConfigError {
+    fn prefix(&self) -> String {
+        match &self.location {
+            Some(location) => format!("{}:{}:{}: ", location.file, location.line, location.column),
+            None => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text.as_bytes(), &RepoPath::clamped(CONFIG_FILE)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_whole_format_is_read() {
+        let config = parse(
+            r#"
+clusters:
+  dev: {path: clusters/dev}
+  prod:
+    path: clusters/prod
+    kubernetes: "1.36"
+    flux: "2.9"
+    baseline:
+      distribution: k3s
+      bootstrap: [bootstrap/helmfile.yaml]
+      secrets: {flux-system/cluster-secrets: [SECRET_DOMAIN]}
+    sources: {GitRepository/flux-system/infra: {path: ../infra}}
+overlays: {base: clusters/base, vars: ConfigMap/flux-system/cluster-vars, may_patch: [spec.decryption]}
+invariants:
+  - {name: vip, expr: "true", message: no}
+knowledge: [knowledge/*.yaml]
+rules: {remote-base: warning}
+"#,
+        )
+        .unwrap();
+        assert_eq!(
+            config.clusters["prod"].baseline.distribution,
+            Some(Distribution::K3s)
+        );
+        assert_eq!(config.rules["remote-base"], RuleLevel::Warning);
+        assert_eq!(parse(""), Ok(Config::default()));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let table = [
+            (
+                "cluster: {}",
+                "firstpass.yaml:1:1: unknown key `cluster`; did you mean `clusters`?",
+            ),
+            (
+                "clusters:\n  prod: {path: a, flux: latest}",
+                "firstpass.yaml:2:25: `latest` is no version of Flux 2; write it like `2.9` or `2.9.4`",
+            ),
+            (
+                "clusters: {prod: {path: a, sources: {GitRepository/infra: {path: b}}}}",
+                "firstpass.yaml:1:59: `GitRepository/infra` is no Kind/namespace/name of a source",
+            ),
+        ];
+        for (text, message) in table {
+            assert_eq!(parse(text).unwrap_err(), message);
+        }
+    }
+}
