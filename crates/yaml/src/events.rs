@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use granit_parser::{ErrorKind, Event as RawEvent, Marker, Parser, ScalarStyle, StrInput, Tag as RawTag};
+use granit_parser::{
+    ErrorKind, Event as RawEvent, Marker, Parser, ScalarStyle, StrInput, StructureStyle, Tag as RawTag,
+};
 
 use crate::{Mark, ParseError, Style};
 
@@ -20,8 +22,15 @@ pub(crate) enum Event<'a> {
         style: Style,
         properties: Properties,
     },
-    SeqStart(Properties),
-    MapStart(Properties),
+    SeqStart {
+        /// Whether it is written in brackets.
+        flow: bool,
+        properties: Properties,
+    },
+    MapStart {
+        flow: bool,
+        properties: Properties,
+    },
     /// The end of the innermost list or mapping.
     End,
     /// A reference to the anchor of this number.
@@ -86,8 +95,14 @@ impl<'a> Events<'a> {
                 RawEvent::StreamEnd | RawEvent::DocumentEnd => return Ok(None),
                 RawEvent::Alias(anchor) => Event::Alias(anchor),
                 RawEvent::UnresolvedAlias(name) => Event::UnknownAlias(name.into_owned()),
-                RawEvent::SequenceStart(_, anchor, tag) => Event::SeqStart(properties(anchor, tag)),
-                RawEvent::MappingStart(_, anchor, tag) => Event::MapStart(properties(anchor, tag)),
+                RawEvent::SequenceStart(style, anchor, tag) => Event::SeqStart {
+                    flow: style == StructureStyle::Flow,
+                    properties: properties(anchor, tag),
+                },
+                RawEvent::MappingStart(style, anchor, tag) => Event::MapStart {
+                    flow: style == StructureStyle::Flow,
+                    properties: properties(anchor, tag),
+                },
                 RawEvent::SequenceEnd | RawEvent::MappingEnd => Event::End,
                 RawEvent::Scalar(text, style, anchor, tag) => {
                     let style = style_of(style);

@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use serde_json::{Map as JsonMap, Number, Value};
 
+use crate::emit::go_float;
+use crate::refold::refolded;
 use crate::resolve::{Resolved, resolve};
 use crate::{Map, Node, NodeKind, ParseError, Scalar, Style, Tag};
 
@@ -42,8 +44,11 @@ impl Node {
             Value::Null => Node::null(),
             Value::Bool(value) => scalar(value.to_string(), Tag::Bool),
             Value::Number(number) => {
-                let tag = if number.is_f64() { Tag::Float } else { Tag::Int };
-                scalar(number.to_string(), tag)
+                let number = whole_if_possible(number);
+                match number.as_f64() {
+                    Some(float) if number.is_f64() => scalar(go_float(float), Tag::Float),
+                    _ => scalar(number.to_string(), Tag::Int),
+                }
             }
             Value::String(text) => Node::string(text.as_str()),
             Value::Array(items) => Node::new(NodeKind::Seq(items.iter().map(Node::from_json).collect())),
@@ -63,7 +68,14 @@ impl Scalar {
     /// # Errors
     /// If the text does not fit the tag, or JSON has no word for the value.
     pub fn to_json(&self) -> Result<Value, String> {
+        if self.style == Style::Nothing && self.tag == Tag::Null {
+            return Ok(Value::String(String::new()));
+        }
         let resolved = match &self.tag {
+            Tag::Str if self.style == Style::Folded => {
+                let text = refolded(&self.text).unwrap_or_else(|| self.text.clone());
+                return Ok(Value::String(text.into()));
+            }
             Tag::Str | Tag::Custom(_) => return Ok(Value::String(self.text.to_string())),
             Tag::Binary => return binary(&self.text).map(Value::String),
             Tag::Timestamp => resolve(&self.text, true),
@@ -128,6 +140,7 @@ fn key_text(key: &Node, top: bool) -> Result<Option<&str>, ParseError> {
     };
     match (&scalar.tag, top) {
         (Tag::Str, _) => Ok(Some(&scalar.text)),
+        (Tag::Null, _) if scalar.text.is_empty() => Ok(Some("")),
         (Tag::Null, true) => Ok(None),
         (_, true) => Ok(Some(&scalar.text)),
         (tag, false) => Err(ParseError::new(
@@ -156,16 +169,24 @@ fn float(value: f64) -> Result<Value, String> {
     )?))
 }
 
+/// A number as it comes out of JSON text: whole if it can be.
+pub(crate) fn whole_if_possible(number: &Number) -> Number {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => self::number(float).unwrap_or_else(|| number.clone()),
+        _ => number.clone(),
+    }
+}
+
 /// The number that remains of a float when its JSON text is read again; nothing if it has no JSON text.
 pub(crate) fn number(value: f64) -> Option<Number> {
-    // Go writes floats from 1e21 on with an exponent, the others in full, and a text of digits alone is read as a
-    // whole number if it fits into 64 bits.
-    if value.fract() == 0.0 {
-        if value >= -(2f64.powi(63)) && value < 2f64.powi(63) {
-            return Some(Number::from(value as i64));
+    // Go writes floats below 1e21 in full, and a text of digits alone is read as a whole number if 64 bits can hold it.
+    if value.fract() == 0.0 && value.abs() < 1e21 {
+        let digits = format!("{}", value + 0.0);
+        if let Ok(whole) = digits.parse::<i64>() {
+            return Some(Number::from(whole));
         }
-        if value > 0.0 && value < 2f64.powi(64) {
-            return Some(Number::from(value as u64));
+        if let Ok(whole) = digits.parse::<u64>() {
+            return Some(Number::from(whole));
         }
     }
     Number::from_f64(value)

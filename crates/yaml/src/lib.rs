@@ -9,16 +9,19 @@
 //! Absent on purpose: comments (they never reach the output of a build), and any knowledge of Kubernetes.
 
 mod decode;
+mod emit;
 mod encoding;
 mod error;
 mod events;
 mod json;
 mod node;
 mod parse;
+mod refold;
 mod resolve;
 mod timestamp;
 
 pub use decode::{DecodeError, from_node, nearest};
+pub use emit::{Writer, emit, emit_all};
 pub use encoding::decode;
 pub use error::ParseError;
 pub use node::{Map, Mark, Node, NodeKind, Scalar, Style, Tag};

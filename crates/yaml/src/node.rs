@@ -69,6 +69,8 @@ pub enum Style {
     Literal,
     /// A folded block (`>`).
     Folded,
+    /// Nothing at all, inside of `[]` or `{}`. It is null until kustomize writes it out, as an empty text.
+    Nothing,
 }
 
 /// A place in a text; lines and columns count from 1, columns in characters.

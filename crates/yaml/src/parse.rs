@@ -150,6 +150,8 @@ struct Builder {
 struct Frame {
     mark: Mark,
     anchor: Option<usize>,
+    /// Whether it stands in brackets, its own or further out.
+    flow: bool,
     content: Content,
     /// What has been spent before it began, to know its own weight at the end.
     weight_before: usize,
@@ -202,11 +204,7 @@ impl Builder {
                 if self.expects_key() && is_merge_key(&text, style, explicit) {
                     return self.begin_merge(mark);
                 }
-                let scalar = Scalar {
-                    tag: scalar_tag(&text, style, explicit),
-                    text: text.as_ref().into(),
-                    style,
-                };
+                let scalar = self.scalar(&text, style, explicit);
                 let node = Node {
                     kind: NodeKind::Scalar(scalar),
                     mark,
@@ -214,22 +212,41 @@ impl Builder {
                 self.remember(properties.anchor, &node, weight, 0, mark)?;
                 self.attach(node, 0, mark)
             }
-            Event::SeqStart(properties) => self.begin(properties.anchor, mark, Content::Seq(Vec::new())),
-            Event::MapStart(properties) => self.begin(
-                properties.anchor,
-                mark,
-                Content::Map {
+            Event::SeqStart { flow, properties } => {
+                self.begin(flow, properties.anchor, mark, Content::Seq(Vec::new()))
+            }
+            Event::MapStart { flow, properties } => {
+                let content = Content::Map {
                     entries: Vec::new(),
                     key: None,
                     merge: None,
-                },
-            ),
+                };
+                self.begin(flow, properties.anchor, mark, content)
+            }
             Event::End => self.end(),
             Event::Alias(anchor) => self.expand(anchor, mark),
             Event::UnknownAlias(name) => Err(ParseError::new(
                 format!("unknown anchor '{name}' referenced"),
                 mark,
             )),
+        }
+    }
+
+    fn scalar(&self, text: &str, style: Style, explicit: Option<&str>) -> Scalar {
+        let mut tag = scalar_tag(text, style, explicit);
+        let mut style = style;
+        if explicit.is_none() && self.in_flow() {
+            // When kustomize writes the object out, it has to quote these, and reads them back as texts.
+            match tag {
+                Tag::Timestamp if text.contains(':') => tag = Tag::Str,
+                Tag::Null if text.is_empty() => style = Style::Nothing,
+                _ => {}
+            }
+        }
+        Scalar {
+            text: text.into(),
+            tag,
+            style,
         }
     }
 
@@ -241,6 +258,10 @@ impl Builder {
                 ..
             })
         )
+    }
+
+    fn in_flow(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.flow)
     }
 
     fn begin_merge(&mut self, mark: Mark) -> Result<(), ParseError> {
@@ -257,7 +278,13 @@ impl Builder {
         Ok(())
     }
 
-    fn begin(&mut self, anchor: Option<usize>, mark: Mark, content: Content) -> Result<(), ParseError> {
+    fn begin(
+        &mut self,
+        flow: bool,
+        anchor: Option<usize>,
+        mark: Mark,
+        content: Content,
+    ) -> Result<(), ParseError> {
         if self.open.len() >= DEPTH_MAX {
             return Err(too_deep(mark));
         }
@@ -269,6 +296,7 @@ impl Builder {
         self.open.push(Frame {
             mark,
             anchor,
+            flow: flow || self.in_flow(),
             content,
             weight_before,
             height: 0,

@@ -66,9 +66,16 @@ fn number(text: &str, timestamps: bool) -> Resolved {
     marked_base(plain).unwrap_or(Resolved::Str)
 }
 
-/// What begins with a dot: digits and perhaps an exponent.
+/// What begins with a dot: digits and perhaps an exponent. Here underscores have to stand between digits.
 fn dotted(text: &str) -> Option<Resolved> {
-    is_decimal(text).then(|| finite(text)).flatten()
+    let plain = text.replace('_', "");
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let underscores_fit = (1..bytes.len())
+        .all(|at| bytes[at] != b'_' || (digit(bytes.get(at - 1)) && digit(bytes.get(at + 1))));
+    (underscores_fit && is_decimal(&plain))
+        .then(|| finite(&plain))
+        .flatten()
 }
 
 /// A float, unless it is too large for one; go-yaml then takes the text for text.
