@@ -9,7 +9,9 @@
 //! kustomization file, which belongs to `render` and reaches the build as [`file::KustomizationFile`].
 
 mod error;
+pub mod fieldspec;
 pub mod file;
 pub mod resid;
+pub mod scalar;
 
 pub use error::Error;

@@ -1,5 +1,7 @@
 //! What kustomize calls a resource by: group, version, kind, name and namespace.
 
+use std::fmt;
+
 use firstpass_yaml::Node;
 
 /// Group, version and kind. In a selector an empty part matches anything.
@@ -73,5 +75,42 @@ impl ResId {
             name: text(&["metadata", "name"]),
             namespace: text(&["metadata", "namespace"]),
         }
+    }
+}
+
+/// As kustomize writes it: `Deployment.v1.apps`.
+impl fmt::Display for Gvk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let or = |text: &'_ str, missing: &'static str| {
+            if text.is_empty() {
+                missing.to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        write!(
+            f,
+            "{}.{}.{}",
+            or(&self.kind, "[noKind]"),
+            or(&self.version, "[noVer]"),
+            or(&self.group, "[noGrp]")
+        )
+    }
+}
+
+/// As kustomize writes it: `Deployment.v1.apps/name.namespace`.
+impl fmt::Display for ResId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.name.is_empty() {
+            "[noName]"
+        } else {
+            &self.name
+        };
+        let namespace = if self.namespace.is_empty() {
+            "[noNs]"
+        } else {
+            &self.namespace
+        };
+        write!(f, "{}/{name}.{namespace}", self.gvk)
     }
 }

@@ -1,0 +1,166 @@
+//! Field specs: which fields of which kinds a transformer touches.
+//!
+//! A path such as `spec/template/metadata/labels` walks down mappings; lists on the way are walked element by element,
+//! whether the path says `[]` or not. A slash that belongs to a key is written `\/`.
+
+mod lookup;
+mod path;
+
+use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag};
+
+use crate::Error;
+use crate::resid::{Gvk, ResId};
+
+pub use lookup::{Step, get, get_mut, look_up, step_into};
+pub use path::{PathPart, split_path, split_path_smart};
+
+/// How deep a tree may be for a walk. Trees that were read from text are never that deep.
+const DEPTH_MAX: usize = 1_000;
+
+/// Which field of which kinds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSpec {
+    /// Which kinds; empty parts match anything.
+    pub gvk: Gvk,
+    /// The path with slashes.
+    pub path: String,
+    /// Whether the field is made if it is missing.
+    pub create: bool,
+}
+
+/// What to make of a field that is missing or null.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// A scalar; the tag is put on a null that is there already.
+    Scalar(Tag),
+    /// A list.
+    Seq,
+    /// A mapping.
+    Map,
+}
+
+impl Create {
+    fn node(&self) -> Node {
+        match self {
+            Create::Scalar(tag) => Node::new(NodeKind::Scalar(Scalar {
+                text: "".into(),
+                tag: tag.clone(),
+                style: Style::Plain,
+            })),
+            Create::Seq => Node::seq(),
+            Create::Map => Node::map(),
+        }
+    }
+
+    /// A null that is there becomes what would be made, except that a scalar keeps its text.
+    fn convert_null(&self, node: &mut Node) {
+        match (self, &mut node.kind) {
+            (Create::Scalar(tag), NodeKind::Scalar(null)) => null.tag = tag.clone(),
+            _ => node.kind = self.node().kind,
+        }
+    }
+}
+
+/// Calls `visit` on every field of `target` that the spec means.
+///
+/// A target of another kind, and a path that leads nowhere, are no errors. Missing fields are made only if both the
+/// spec and `create` say so.
+pub fn for_each(
+    target: &mut Node,
+    spec: &FieldSpec,
+    create: Option<&Create>,
+    visit: &mut dyn FnMut(&mut Node) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if !Gvk::of(target).is_selected_by(&spec.gvk) {
+        return Ok(());
+    }
+    let parts = split_path(&spec.path, '/');
+    let mut walk = Walk {
+        create: create.filter(|_| spec.create),
+        visit,
+    };
+    let result = walk.visit(target, &parts, DEPTH_MAX);
+    result.map_err(|mut error| {
+        error.what = format!(
+            "considering field '{}' of object {}: {}",
+            spec.path,
+            ResId::of(target),
+            error.what
+        );
+        error
+    })
+}
+
+struct Walk<'a> {
+    create: Option<&'a Create>,
+    visit: &'a mut dyn FnMut(&mut Node) -> Result<(), Error>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, node: &mut Node, parts: &[String], depth: usize) -> Result<(), Error> {
+        let Some((part, rest)) = parts.split_first() else {
+            return (self.visit)(node);
+        };
+        if node.is_null() {
+            return Ok(());
+        }
+        let depth = depth
+            .checked_sub(1)
+            .ok_or_else(|| Error::new("the object is nested too deep"))?;
+        match &mut node.kind {
+            NodeKind::Seq(items) => items.iter_mut().try_for_each(|item| {
+                self.visit(item, parts, depth).map_err(|mut error| {
+                    error.what = format!("visit traversal on path: [{}]: {}", parts.join(" "), error.what);
+                    error
+                })
+            }),
+            NodeKind::Map(_) => self.step(node, part, rest, depth),
+            NodeKind::Scalar(_) => Err(Error::new("expected sequence or mapping node")),
+        }
+    }
+
+    /// Goes from a mapping into the field that the first part of the path names.
+    fn step(&mut self, node: &mut Node, part: &str, rest: &[String], depth: usize) -> Result<(), Error> {
+        let (name, is_seq) = match part.strip_suffix("[]") {
+            Some(name) => (name, true),
+            None => (part, false),
+        };
+        if name.is_empty() {
+            return Err(Error::new("cannot set or create an empty field name"));
+        }
+        // What a null is turned into, and whether a missing field is made at all.
+        let (made, is_made) = match self.create {
+            Some(_) if !is_seq && !rest.is_empty() => (Some(Create::Map), true),
+            Some(create) if !is_seq => (Some(create.clone()), true),
+            _ => (is_seq.then_some(Create::Seq), false),
+        };
+        let named = |mut error: Error| {
+            error.what = format!("fieldName: {name}: {}", error.what);
+            error
+        };
+        let trimmed = name.trim();
+        let step = if trimmed.is_empty() {
+            // Nothing is left to look up, and looking up nothing leads to the mapping itself.
+            return self.visit(node, rest, depth);
+        } else {
+            step_into(node, trimmed).map_err(named)?
+        };
+        let field = match (step, &made) {
+            (Some(step), _) => get_mut(node, std::slice::from_ref(&step)),
+            (None, Some(create)) if is_made => node
+                .as_map_mut()
+                .map(|map| map.get_or_insert_with(trimmed, || create.node())),
+            (None, _) => None,
+        };
+        let Some(field) = field else {
+            return Ok(());
+        };
+        if let Some(create) = made.filter(|_| field.is_null()) {
+            create.convert_null(field);
+        }
+        self.visit(field, rest, depth)
+    }
+}
+
+#[cfg(test)]
+mod tests;
