@@ -1,3 +1,30 @@
 //! The binary `firstpass`: arguments, wiring, exit codes.
+//!
+//! Each verb has a file that turns arguments into calls of the libraries and their answers into output. Nothing here
+//! decides what is right or wrong about a repository.
 
-fn main() {}
+mod args;
+mod exit;
+mod kustomize;
+mod output;
+mod repository;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Verb};
+use crate::exit::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = std::panic::catch_unwind(|| match &cli.verb {
+        Verb::Kustomize(arguments) => kustomize::run(arguments),
+    });
+    match done {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => failure.report(),
+        // The panic hook has already said where.
+        Err(_) => Failure::Internal.report(),
+    }
+}
