@@ -14,6 +14,8 @@
 
 mod helmfile;
 mod release;
+mod stage;
 
 pub use helmfile::{Helmfile, HelmfileRelease};
 pub use release::{ChartName, Found, PlacedWebhook, Release, ReleaseFacts};
+pub use stage::{SeededRelease, Stage, StageOptions, StagedKind};

@@ -1,0 +1,557 @@
+//! The stage on which Flux's first pass plays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firstpass_diagnostics::{Assumption, Baseline};
+use firstpass_flux::HelmRelease;
+use firstpass_knowledge::{
+    CrdsPolicy, Effect, KindDef, Knowledge, Operator, Scope, TemplateScope, VersionPoint,
+};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_render::{Distribution, RenderedCluster, Sync};
+use firstpass_source::{RepoPath, Tree};
+use firstpass_yaml::{decode, parse_all};
+use serde_json::Value;
+
+use crate::{ChartName, Found, Helmfile, HelmfileRelease, Release};
+
+/// The Kubernetes minor version assumed where nothing says one.
+const KUBERNETES_NEWEST: &str = "1.37";
+
+/// Kinds that Flux Operator registers; it is there wherever a FluxInstance brings Flux.
+const FLUX_OPERATOR_GROUP: &str = "fluxcd.controlplane.io";
+
+/// What is there before Flux's first pass.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The distribution of Kubernetes.
+    pub distribution: String,
+    /// Minor version of Kubernetes, such as `1.36`.
+    pub kubernetes: String,
+    /// Version of Flux.
+    pub flux: String,
+    /// The network plugin, if pods get a network at all: the distribution's, or a seeded chart.
+    pub network: Option<String>,
+    /// Releases that a bootstrap stage installs, in order.
+    pub releases: Vec<SeededRelease>,
+    /// Objects that exist, with the file or the distribution that they come from.
+    pub objects: Vec<(Arc<Value>, String)>,
+    /// Custom kinds that are served.
+    pub kinds: BTreeMap<GroupKind, StagedKind>,
+    /// Files of the repository that seed something.
+    pub seeded_by: Vec<String>,
+    /// Whether a bootstrap stage holds something that cannot be seen: kinds may come from there.
+    pub has_unknown_parts: bool,
+    /// What had to be taken for granted.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// A release that a bootstrap stage installs.
+#[derive(Clone, Debug)]
+pub struct SeededRelease {
+    /// The release.
+    pub release: Release,
+    /// The helmfile.
+    pub file: String,
+    /// The line of its entry.
+    pub line: u32,
+    /// Only its CRDs are applied.
+    pub crds_only: bool,
+}
+
+/// A custom kind that is served from the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedKind {
+    /// The name in URLs.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Served versions, the stored one first.
+    pub versions: Vec<String>,
+    /// Who brings it, for people.
+    pub from: String,
+}
+
+/// What the command line says about the stage.
+#[derive(Clone, Debug, Default)]
+pub struct StageOptions {
+    /// `--kubernetes-version`
+    pub kubernetes: Option<String>,
+    /// Names of CRDs (`plural.group`) that exist as well: "what if the cluster were warm?"
+    pub kinds: Vec<GroupKind>,
+}
+
+impl Stage {
+    /// Sets the stage of a cluster: configuration first, then what the repository holds, then defaults.
+    pub fn set(
+        cluster: &RenderedCluster,
+        tree: &dyn Tree,
+        helmfiles: &[RepoPath],
+        knowledge: &Knowledge,
+        options: &StageOptions,
+    ) -> Stage {
+        let mut stage = Stage {
+            distribution: String::new(),
+            kubernetes: String::new(),
+            flux: cluster.settings.flux.to_string(),
+            network: None,
+            releases: Vec::new(),
+            objects: Vec::new(),
+            kinds: BTreeMap::new(),
+            seeded_by: Vec::new(),
+            has_unknown_parts: false,
+            assumptions: Vec::new(),
+        };
+        stage.choose_kubernetes(cluster, options);
+        stage.choose_distribution(cluster);
+        stage.add_flux(cluster, knowledge);
+        stage.add_distribution(knowledge);
+        for file in helmfiles {
+            stage.add_helmfile(cluster, &Helmfile::read(tree, file), knowledge);
+        }
+        for pattern in &cluster.entry.config.baseline.manifests {
+            stage.add_manifests(tree, pattern);
+        }
+        for kind in &options.kinds {
+            if let Some(def) = knowledge.custom_kind(&kind.group, &kind.kind) {
+                stage.add_kind(def, VersionPoint::Newest, "the baseline that was asked for");
+            }
+        }
+        stage
+    }
+
+    /// The stage as the report shows it.
+    pub fn report(&self) -> Baseline {
+        Baseline {
+            distribution: self.distribution.clone(),
+            kubernetes: self.kubernetes.clone(),
+            flux: self.flux.clone(),
+            seeded_by: self.seeded_by.clone(),
+        }
+    }
+
+    /// Kubernetes' minor version as a number: 36 for `1.36`.
+    pub fn kubernetes_minor(&self) -> u16 {
+        self.kubernetes
+            .split('.')
+            .nth(1)
+            .and_then(|minor| minor.parse().ok())
+            .unwrap_or_default()
+    }
+
+    /// Whether a seeded release or the distribution makes this namespace.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        let seeded = |release: &SeededRelease| !release.crds_only && release.release.namespace == namespace;
+        self.releases.iter().any(seeded)
+            || self
+                .objects
+                .iter()
+                .any(|(object, _)| object.id() == ObjectId::new("", "Namespace", None, namespace))
+    }
+
+    fn choose_kubernetes(&mut self, cluster: &RenderedCluster, options: &StageOptions) {
+        let configured = options
+            .kubernetes
+            .as_ref()
+            .or(cluster.entry.config.kubernetes.as_ref());
+        self.kubernetes = configured
+            .map_or(KUBERNETES_NEWEST, |version| minor_of(version))
+            .to_owned();
+        if configured.is_none() {
+            self.assume(
+                "kubernetes",
+                "cluster",
+                format!("Kubernetes {KUBERNETES_NEWEST}"),
+                "the newest known",
+            );
+        }
+    }
+
+    fn choose_distribution(&mut self, cluster: &RenderedCluster) {
+        if let Some(distribution) = cluster.entry.config.baseline.distribution {
+            self.distribution = name_of(distribution).to_owned();
+            return;
+        }
+        // Talos alone serves this group; a repository that uses it runs on Talos.
+        let talos = cluster
+            .objects()
+            .find(|(_, object)| object.object.gvk().group == "talos.dev");
+        match talos {
+            Some((_, object)) => {
+                self.distribution = "talos".to_owned();
+                self.assume(
+                    "distribution",
+                    "cluster",
+                    "Talos".to_owned(),
+                    &format!("{} uses it", object.id()),
+                );
+            }
+            None => {
+                self.distribution = "k3s".to_owned();
+                self.assume(
+                    "distribution",
+                    "cluster",
+                    "k3s".to_owned(),
+                    "default; `baseline.distribution` says another",
+                );
+            }
+        }
+    }
+
+    fn add_flux(&mut self, cluster: &RenderedCluster, knowledge: &Knowledge) {
+        let from = format!("Flux {}", self.flux);
+        if let Some(release) = knowledge.flux_release(&self.flux) {
+            for (name, versions) in &release.serves {
+                let Some((group, kind)) = name.split_once('/') else {
+                    continue;
+                };
+                let staged = StagedKind {
+                    plural: plural_of(kind),
+                    namespaced: true,
+                    versions: versions.clone(),
+                    from: from.clone(),
+                };
+                self.kinds.insert(GroupKind::new(group, kind), staged);
+            }
+        }
+        if matches!(cluster.entry.sync, Sync::Instance { .. }) {
+            for def in knowledge.kinds_of_group(FLUX_OPERATOR_GROUP) {
+                self.add_kind(def, VersionPoint::Newest, "Flux Operator");
+            }
+        }
+    }
+
+    fn add_distribution(&mut self, knowledge: &Knowledge) {
+        let Some(distribution) = knowledge.distribution(&self.distribution) else {
+            return;
+        };
+        self.network.clone_from(&distribution.cni);
+        let kubernetes = self.kubernetes.clone();
+        for part in distribution.at(Some(&kubernetes)) {
+            for def in knowledge.select(&part.kinds) {
+                self.add_kind(def, VersionPoint::Newest, &distribution.name);
+            }
+            let objects = part
+                .objects
+                .iter()
+                .filter_map(|object| object.render(&TemplateScope::default()));
+            self.objects
+                .extend(objects.map(|object| (Arc::new(object), distribution.name.clone())));
+        }
+    }
+
+    fn add_helmfile(&mut self, cluster: &RenderedCluster, helmfile: &Helmfile, knowledge: &Knowledge) {
+        if helmfile.releases.is_empty() {
+            return;
+        }
+        self.seeded_by.push(helmfile.file.clone());
+        for entry in &helmfile.releases {
+            let release = self.seeded_release(cluster, &helmfile.file, entry);
+            self.add_release(&release, entry, &helmfile.file, knowledge);
+            self.releases.push(SeededRelease {
+                release,
+                file: helmfile.file.clone(),
+                line: entry.line,
+                crds_only: entry.crds_only,
+            });
+        }
+    }
+
+    /// A helmfile's release; what only a template says is taken from the HelmRelease of the same name.
+    fn seeded_release(&mut self, cluster: &RenderedCluster, file: &str, entry: &HelmfileRelease) -> Release {
+        let found = |id: &ObjectId| {
+            cluster
+                .objects()
+                .find(|(_, object)| object.id() == *id)
+                .map(|(_, o)| o.object.clone())
+        };
+        let twin = twin_of(cluster, entry).map(|object| Release::of_object(object, &found as Found<'_>));
+        let chart = match (&entry.chart, &twin) {
+            (Some(chart), _) => ChartName {
+                name: chart.clone(),
+                version: entry.version.clone(),
+                repository: Some(chart.clone()),
+                files_in: None,
+            },
+            (None, Some(twin)) => {
+                let subject = format!("release {}/{}", entry.namespace, entry.name);
+                let assumed = format!("the chart of the HelmRelease of that name, {}", twin.chart_text());
+                self.assume("bootstrap", &subject, assumed, file);
+                twin.chart.clone()
+            }
+            (None, None) => ChartName {
+                name: entry.name.clone(),
+                version: entry.version.clone(),
+                ..ChartName::default()
+            },
+        };
+        let values = match (&twin, entry.values_complete) {
+            (Some(twin), false) => twin.values.clone(),
+            _ => entry.values.clone(),
+        };
+        Release {
+            id: None,
+            name: entry.name.clone(),
+            namespace: entry.namespace.clone(),
+            chart,
+            values,
+            values_complete: entry.values_complete || twin.is_some_and(|twin| twin.values_complete),
+            crds: CrdsPolicy::Install,
+            waits: true,
+            creates_namespace: true,
+        }
+    }
+
+    fn add_release(&mut self, release: &Release, entry: &HelmfileRelease, file: &str, knowledge: &Knowledge) {
+        let from = format!("{} seeded by {file}", release.chart_text());
+        let Some(facts) = release.facts(knowledge) else {
+            self.has_unknown_parts = true;
+            let subject = format!("release {}/{}", entry.namespace, entry.name);
+            let assumed = format!(
+                "{} installs, and what it brings is not known",
+                release.chart_text()
+            );
+            self.assume("bootstrap", &subject, assumed, file);
+            return;
+        };
+        for brought in &facts.kinds {
+            self.insert_kind(brought.def, &brought.versions, &from);
+        }
+        // A CRD stage takes whatever CRDs the chart can render, also those that its defaults leave out.
+        if entry.crds_only {
+            for kinds in &facts.chart.kinds {
+                for def in knowledge.select(&kinds.include) {
+                    self.add_kind(def, facts.version, &from);
+                }
+            }
+            return;
+        }
+        for (operator, _) in &facts.operators {
+            self.add_started(operator, &release.values, facts.version, knowledge, &from);
+        }
+        self.objects.extend(
+            facts
+                .objects
+                .into_iter()
+                .map(|object| (Arc::new(object), from.clone())),
+        );
+        if facts.chart.name == "cilium" || facts.chart.name == "tigera-operator" {
+            self.network = Some(facts.chart.name.clone());
+        }
+    }
+
+    /// What an operator has registered by the time that it runs.
+    fn add_started(
+        &mut self,
+        operator: &Operator,
+        values: &Value,
+        version: VersionPoint,
+        knowledge: &Knowledge,
+        from: &str,
+    ) {
+        let happens = |effect: &&Effect| {
+            effect.range().contains(version) && effect.when.as_ref().is_none_or(|when| when.holds(values))
+        };
+        for effect in operator.at_start.iter().filter(happens) {
+            for def in knowledge.effect_kinds(effect, None) {
+                self.add_kind(&def, version, from);
+            }
+        }
+    }
+
+    fn add_manifests(&mut self, tree: &dyn Tree, pattern: &str) {
+        for path in matching_files(tree, pattern) {
+            let Ok(bytes) = tree.read(&path) else { continue };
+            let documents = decode(&bytes)
+                .ok()
+                .and_then(|text| parse_all(&text).ok())
+                .unwrap_or_default();
+            let objects = documents
+                .iter()
+                .filter_map(|document| document.root.to_json().ok());
+            let mut seeded = false;
+            for object in objects.filter(|object| !object.kind().is_empty()) {
+                self.add_crd(&object, path.as_str());
+                self.objects.push((Arc::new(object), path.as_str().to_owned()));
+                seeded = true;
+            }
+            if seeded {
+                self.seeded_by.push(path.as_str().to_owned());
+            }
+        }
+    }
+
+    /// A CRD among the manifests makes its kind known.
+    fn add_crd(&mut self, object: &Value, from: &str) {
+        if object.kind() != "CustomResourceDefinition" {
+            return;
+        }
+        let text = |path: &[&str]| object.text_at(path).unwrap_or_default().to_owned();
+        let served = object
+            .items_at(&["spec", "versions"])
+            .iter()
+            .filter(|version| version["served"] != false);
+        let staged = StagedKind {
+            plural: text(&["spec", "names", "plural"]),
+            namespaced: object.text_at(&["spec", "scope"]) != Some("Cluster"),
+            versions: served
+                .filter_map(|version| Some(version.text_at(&["name"])?.to_owned()))
+                .collect(),
+            from: from.to_owned(),
+        };
+        self.kinds.insert(
+            GroupKind::new(text(&["spec", "group"]), text(&["spec", "names", "kind"])),
+            staged,
+        );
+    }
+
+    fn add_kind(&mut self, def: &KindDef, version: VersionPoint, from: &str) {
+        self.insert_kind(def, &def.served(version), from);
+    }
+
+    fn insert_kind(&mut self, def: &KindDef, versions: &[&str], from: &str) {
+        self.kinds
+            .entry(GroupKind::new(&def.group, &def.kind))
+            .or_insert_with(|| StagedKind {
+                plural: def.plural.clone(),
+                namespaced: def.scope == Scope::Namespaced,
+                versions: versions.iter().map(|version| (*version).to_owned()).collect(),
+                from: from.to_owned(),
+            });
+    }
+
+    fn assume(&mut self, about: &str, subject: &str, assumed: String, source: &str) {
+        self.assumptions.push(Assumption {
+            about: about.to_owned(),
+            subject: subject.to_owned(),
+            assumed,
+            source: source.to_owned(),
+        });
+    }
+}
+
+/// The HelmRelease with the name and namespace of a helmfile's release: Flux adopts what the bootstrap installed.
+fn twin_of<'c>(cluster: &'c RenderedCluster, entry: &HelmfileRelease) -> Option<&'c Value> {
+    let mut releases = cluster
+        .objects()
+        .map(|(_, object)| &*object.object)
+        .filter(|object| HelmRelease::is(object));
+    releases.find(|object| {
+        let release = HelmRelease::read(object).value;
+        release.release_name() == entry.name && release.release_namespace() == entry.namespace
+            || object.name() == entry.name && object.namespace() == Some(&entry.namespace)
+    })
+}
+
+/// The files that a pattern names: `*` and `?` within one part of a path, `**` over any number of parts.
+fn matching_files(tree: &dyn Tree, pattern: &str) -> Vec<RepoPath> {
+    let parts: Vec<&str> = pattern
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    let mut files = Vec::new();
+    collect_files(tree, &RepoPath::root(), &parts, &mut files);
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn collect_files(tree: &dyn Tree, directory: &RepoPath, parts: &[&str], files: &mut Vec<RepoPath>) {
+    let Some((part, rest)) = parts.split_first() else {
+        return;
+    };
+    if *part == "**" {
+        collect_files(tree, directory, rest, files);
+    }
+    for (name, _) in tree.list(directory).unwrap_or_default() {
+        let path = directory.join_clamped(&name);
+        let below = if *part == "**" { parts } else { rest };
+        if *part != "**" && !matches(part, &name) {
+            continue;
+        }
+        if tree.is_directory(&path) {
+            collect_files(tree, &path, below, files);
+        } else if rest.is_empty() && *part != "**" {
+            files.push(path);
+        }
+    }
+}
+
+/// Whether a name fits a pattern of `*` and `?`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut position, mut star) = (0, 0, None);
+    while position < name.len() {
+        if at < pattern.len() && (pattern[at] == '?' || pattern[at] == name[position]) && pattern[at] != '*' {
+            at += 1;
+            position += 1;
+        } else if at < pattern.len() && pattern[at] == '*' {
+            star = Some((at, position));
+            at += 1;
+        } else if let Some((star_at, taken)) = star {
+            star = Some((star_at, taken + 1));
+            at = star_at + 1;
+            position = taken + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|character| *character == '*')
+}
+
+/// `v1.36.2` as `1.36`.
+fn minor_of(version: &str) -> &str {
+    let version = version.trim_start_matches('v');
+    match version.match_indices('.').nth(1) {
+        Some((end, _)) => &version[..end],
+        None => version,
+    }
+}
+
+/// Flux's kinds form their plurals regularly.
+fn plural_of(kind: &str) -> String {
+    let name = kind.to_lowercase();
+    match name.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{name}s"),
+    }
+}
+
+fn name_of(distribution: Distribution) -> &'static str {
+    match distribution {
+        Distribution::K3s => "k3s",
+        Distribution::Talos => "talos",
+        Distribution::Kind => "kind",
+        Distribution::Kubeadm => "kubeadm",
+        Distribution::Eks => "eks",
+        Distribution::Gke => "gke",
+        Distribution::Aks => "aks",
+        Distribution::None => "none",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_name_files() {
+        let tree = firstpass_testing::tree("--- a/x.yaml\n--- a/b/y.yaml\n--- a/b/z.txt\n--- c.yaml\n");
+        let names = |pattern: &str| -> Vec<String> {
+            matching_files(&tree, pattern)
+                .iter()
+                .map(ToString::to_string)
+                .collect()
+        };
+        assert_eq!(names("a/*.yaml"), ["a/x.yaml"]);
+        assert_eq!(names("**/*.yaml"), ["a/b/y.yaml", "a/x.yaml", "c.yaml"]);
+        assert_eq!(names("./a/b/?.*"), ["a/b/y.yaml", "a/b/z.txt"]);
+    }
+
+    #[test]
+    fn versions_shrink_to_their_minor() {
+        assert_eq!(minor_of("v1.36.2"), "1.36");
+        assert_eq!(minor_of("1.36"), "1.36");
+    }
+}
