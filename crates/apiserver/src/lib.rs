@@ -1,1 +1,31 @@
-//! The embedded Kubernetes API server, as a plain state machine.
+//! The embedded Kubernetes API server: what does the cluster hold, and what does it answer to a request?
+//!
+//! ```text
+//! Request ──► resolve kind ──► merge, default ──► admission ──► validate ──► store ──► Event log ──► watches
+//! ```
+//!
+//! A plain state machine over virtual time: no sockets, no threads, no clock. The harness hands in the time with
+//! [`ApiServer::advance`] and asks for the next moment at which something happens by itself (a CRD becomes
+//! Established, a namespace finishes terminating) with [`ApiServer::next_wakeup`]. Same requests at the same times: same
+//! states, same log. A server is cheap to clone, so "what if" is a branch.
+//!
+//! Absent on purpose: authentication and RBAC checks, quotas, priorities and fairness, pod disruption budgets, and the
+//! `managedFields` inside objects (see [`ApiServer::managers`]).
+
+mod apply;
+mod crd;
+mod discovery;
+mod error;
+mod request;
+mod server;
+mod store;
+mod time;
+
+pub use apply::{FieldSet, Manager, Managers, Operation, PathElement};
+pub use crd::{CrdSketch, Definition, Structural};
+pub use discovery::{Resource, Scope};
+pub use error::{ApiError, Cause, Reason};
+pub use request::{Apply, Outcome, Propagation, Request, Response, Target};
+pub use server::{ApiServer, Delays, Options, Webhook};
+pub use store::{Cursor, Event, EventType, Log};
+pub use time::{Duration, Time};

@@ -1,0 +1,9 @@
+//! Custom resource definitions: what one says, when it is served, and the structural schemas of its versions.
+
+mod definition;
+mod structural;
+mod synth;
+
+pub use definition::Definition;
+pub use structural::Structural;
+pub use synth::CrdSketch;

@@ -1,0 +1,106 @@
+//! Making a CRD object from the little that knowledge says about a kind.
+
+use serde_json::{Value, json};
+
+use crate::discovery::Scope;
+
+/// What is known of a kind whose CRD some chart or operator brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrdSketch {
+    /// API group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Plural; `None` for the usual one.
+    pub plural: Option<String>,
+    /// Namespaced or not.
+    pub scope: Scope,
+    /// Served versions; the first is the storage version.
+    pub versions: Vec<String>,
+}
+
+impl CrdSketch {
+    /// The plural, known or guessed by English rules as controller generators do.
+    pub fn plural(&self) -> String {
+        self.plural.clone().unwrap_or_else(|| {
+            let singular = self.kind.to_lowercase();
+            let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| singular.ends_with(suffix));
+            if ends(&["s", "x", "z", "ch", "sh"]) {
+                format!("{singular}es")
+            } else if singular.ends_with('y') && !ends(&["ay", "ey", "iy", "oy", "uy"]) {
+                format!("{}ies", &singular[..singular.len() - 1])
+            } else {
+                format!("{singular}s")
+            }
+        })
+    }
+
+    /// Name of the CRD: `plural.group`.
+    pub fn crd_name(&self) -> String {
+        format!("{}.{}", self.plural(), self.group)
+    }
+
+    /// The CRD: it takes any content and has a status subresource.
+    pub fn to_crd(&self) -> Value {
+        let versions: Vec<Value> = self
+            .versions
+            .iter()
+            .enumerate()
+            .map(|(index, version)| {
+                json!({
+                    "name": version,
+                    "served": true,
+                    "storage": index == 0,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+                    "subresources": {"status": {}},
+                })
+            })
+            .collect();
+        let scope = match self.scope {
+            Scope::Namespaced => "Namespaced",
+            Scope::Cluster => "Cluster",
+        };
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": self.crd_name()},
+            "spec": {
+                "group": self.group,
+                "names": {
+                    "kind": self.kind,
+                    "listKind": format!("{}List", self.kind),
+                    "plural": self.plural(),
+                    "singular": self.kind.to_lowercase(),
+                },
+                "scope": scope,
+                "versions": versions,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_are_the_usual_ones() {
+        for (kind, plural) in [
+            ("StorageProfile", "storageprofiles"),
+            ("Gateway", "gateways"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("GatewayClass", "gatewayclasses"),
+            ("CDI", "cdis"),
+            ("Prometheus", "prometheuses"),
+        ] {
+            let sketch = CrdSketch {
+                group: "example.com".into(),
+                kind: kind.into(),
+                plural: None,
+                scope: Scope::Cluster,
+                versions: vec!["v1".into()],
+            };
+            assert_eq!(sketch.plural(), plural);
+        }
+    }
+}

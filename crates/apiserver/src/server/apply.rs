@@ -1,0 +1,361 @@
+//! Server-side apply.
+
+use std::sync::Arc;
+
+use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId};
+use serde_json::{Map, Value, json};
+
+use super::ApiServer;
+use super::persist::metadata_mut;
+use crate::apply::{
+    FieldSet, Manager, Managers, Operation, PathElement, Shape, compare, merge, remove_owned,
+};
+use crate::crd::Structural;
+use crate::discovery::Resource;
+use crate::error::{ApiError, Cause, Reason};
+use crate::request::{Apply, Outcome, Response, Target};
+use crate::store::Stored;
+
+/// Metadata that belongs to the server: no manager owns it, and a configuration that states it is not listened to.
+pub(super) const SERVER_METADATA: &[&str] = &[
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// A write worked out but not yet stored.
+pub(super) struct Planned {
+    pub(super) stored: Stored,
+    pub(super) outcome: Outcome,
+}
+
+impl ApiServer {
+    pub(super) fn apply(&mut self, apply: &Apply) -> Result<Response, ApiError> {
+        let planned = self.plan_apply(apply)?;
+        if apply.dry_run || planned.outcome == Outcome::Unchanged {
+            return Ok(Response::Applied {
+                object: planned.stored.object,
+                outcome: planned.outcome,
+            });
+        }
+        if planned.outcome == Outcome::Created {
+            self.next_uid();
+        }
+        let id = Arc::clone(&planned.stored.id);
+        let object = self.persist(planned.stored, &apply.manager);
+        self.finish_deletion(&id, &apply.manager);
+        Ok(Response::Applied {
+            object,
+            outcome: planned.outcome,
+        })
+    }
+
+    /// Works out what an apply would store. This is all that a dry-run does.
+    pub(super) fn plan_apply(&self, apply: &Apply) -> Result<Planned, ApiError> {
+        let config = &*apply.object;
+        let (resource, id) = self.locate(&Target::of(config))?;
+        let gvk = config.gvk();
+        if id.name.is_empty() {
+            return Err(ApiError::new(
+                400,
+                Reason::BadRequest,
+                "resource name may not be empty",
+            ));
+        }
+        if !config.items_at(&["metadata", "managedFields"]).is_empty() {
+            return Err(ApiError::new(
+                400,
+                Reason::BadRequest,
+                "metadata.managedFields must be nil",
+            ));
+        }
+        let schema = self.schema_of(config);
+        let shape = shape_of(&gvk, schema.as_deref());
+        let live = self.objects.get(&id).cloned();
+        check_preconditions(config, live.as_deref().map(|live| &*live.object), &resource, &id)?;
+
+        let config = stated_config(config, &resource);
+        let fields = config_fields(&config, shape);
+        let base = match &live {
+            Some(live) => (*live.object).clone(),
+            None => json!({}),
+        };
+        let mut managers = live
+            .as_deref()
+            .map(|live| live.managers.clone())
+            .unwrap_or_default();
+        let mut merged = merge(&base, &config, shape);
+        let last = managers
+            .get(&apply.manager, Operation::Apply)
+            .map(|entry| Arc::clone(&entry.fields));
+        if let Some(last) = last.filter(|last| **last != fields) {
+            let gone = last.minus(&fields);
+            if !gone.is_empty() {
+                let others: Vec<&FieldSet> = managers
+                    .iter()
+                    .filter(|entry| !entry.is(&apply.manager, Operation::Apply, None))
+                    .map(|entry| &*entry.fields)
+                    .chain([&fields])
+                    .collect();
+                remove_owned(&mut merged, &gone, &others, shape);
+            }
+        }
+        let changed = compare(&base, &merged, shape).set;
+        let conflicts = conflicts(&managers, &apply.manager, &changed);
+        if !apply.force && !conflicts.is_empty() {
+            return Err(conflict_error(&conflicts));
+        }
+        managers.take(&changed, (&apply.manager, Operation::Apply, None));
+        managers.set(Manager {
+            name: Arc::clone(&apply.manager),
+            operation: Operation::Apply,
+            subresource: None,
+            api_version: Arc::from(gvk.api_version()),
+            fields: Arc::new(fields),
+        });
+        self.plan_write(
+            &resource,
+            id,
+            live.as_deref(),
+            merged,
+            managers,
+            &apply.unknown_tokens,
+        )
+    }
+
+    /// The second half of every write to an object: metadata of the server, defaults, admission, validation.
+    pub(super) fn plan_write(
+        &self,
+        resource: &Resource,
+        id: ObjectId,
+        live: Option<&Stored>,
+        mut object: Value,
+        managers: Managers,
+        _unknown_tokens: &[String],
+    ) -> Result<Planned, ApiError> {
+        match live {
+            None => {
+                self.check_namespace(resource, &id)?;
+                if self.crd_is_terminating(&id) {
+                    let message = "create not allowed while custom resource definition is terminating";
+                    return Err(ApiError::new(405, Reason::Unknown, message));
+                }
+                self.start_metadata(resource, &id, &mut object);
+                if id.is("", "Namespace") {
+                    ApiServer::default_namespace(&mut object);
+                }
+                self.check_webhooks(resource, &id, &object, "CREATE")?;
+                let stored = Stored {
+                    id: Arc::new(id),
+                    object: Arc::new(object),
+                    managers,
+                };
+                Ok(Planned {
+                    stored,
+                    outcome: Outcome::Created,
+                })
+            }
+            Some(live) => {
+                keep_metadata(&mut object, &live.object);
+                if resource.has_generation && wanted_differs(resource, &live.object, &object) {
+                    let metadata = metadata_mut(&mut object);
+                    let generation = metadata.get("generation").and_then(Value::as_u64).unwrap_or(0);
+                    metadata.insert("generation".to_owned(), Value::from(generation + 1));
+                }
+                self.check_webhooks(resource, &id, &object, "UPDATE")?;
+                let same = object == *live.object;
+                let outcome = if same && managers.same_as(&live.managers) {
+                    Outcome::Unchanged
+                } else {
+                    Outcome::Configured
+                };
+                let object = if same {
+                    Arc::clone(&live.object)
+                } else {
+                    Arc::new(object)
+                };
+                let stored = Stored {
+                    id: Arc::clone(&live.id),
+                    object,
+                    managers,
+                };
+                Ok(Planned { stored, outcome })
+            }
+        }
+    }
+
+    fn start_metadata(&self, resource: &Resource, id: &ObjectId, object: &mut Value) {
+        let metadata = metadata_mut(object);
+        for field in SERVER_METADATA {
+            metadata.remove(*field);
+        }
+        metadata.insert("name".to_owned(), Value::from(id.name.as_str()));
+        match &id.namespace {
+            Some(namespace) => metadata.insert("namespace".to_owned(), Value::from(namespace.as_str())),
+            None => metadata.remove("namespace"),
+        };
+        metadata.insert("uid".to_owned(), Value::from(self.peek_uid()));
+        metadata.insert("creationTimestamp".to_owned(), Value::from(self.now.timestamp()));
+        if resource.has_generation {
+            metadata.insert("generation".to_owned(), Value::from(1));
+        }
+    }
+}
+
+/// How the fields of an object merge.
+pub(super) fn shape_of<'a>(gvk: &GroupVersionKind, schema: Option<&'a Structural>) -> Shape<'a> {
+    match schema {
+        Some(schema) => Shape::Structural(schema),
+        None => Shape::builtin(gvk),
+    }
+}
+
+/// Puts back the metadata that only the server sets.
+fn keep_metadata(object: &mut Value, live: &Value) {
+    let live = live.get("metadata");
+    let metadata = metadata_mut(object);
+    for field in SERVER_METADATA.iter().chain(&["name", "namespace"]) {
+        match live.and_then(|live| live.get(field)) {
+            Some(value) => metadata.insert((*field).to_owned(), value.clone()),
+            None => metadata.remove(*field),
+        };
+    }
+}
+
+/// Whether anything but metadata and (where it is a subresource) status differs.
+fn wanted_differs(resource: &Resource, old: &Value, new: &Value) -> bool {
+    let wanted = |object: &Value| -> Map<String, Value> {
+        let mut fields = object.as_object().cloned().unwrap_or_default();
+        for ignored in ["apiVersion", "kind", "metadata"] {
+            fields.remove(ignored);
+        }
+        if resource.has_status {
+            fields.remove("status");
+        }
+        fields
+    };
+    wanted(old) != wanted(new)
+}
+
+/// The configuration without what it has no say in.
+fn stated_config(config: &Value, resource: &Resource) -> Value {
+    let mut config = config.clone();
+    let metadata = metadata_mut(&mut config);
+    for field in SERVER_METADATA {
+        metadata.remove(*field);
+    }
+    if !resource.is_namespaced() {
+        metadata.remove("namespace");
+    }
+    if resource.has_status
+        && let Value::Object(fields) = &mut config
+    {
+        fields.remove("status");
+    }
+    config
+}
+
+/// The paths that a manager comes to own by applying a configuration.
+fn config_fields(config: &Value, shape: Shape<'_>) -> FieldSet {
+    let mut fields = FieldSet::of(config, shape);
+    for path in [
+        &["apiVersion"][..],
+        &["kind"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+    ] {
+        fields.forget(path);
+    }
+    fields
+}
+
+/// A configuration that names a uid or a resource version only fits the object that has it.
+fn check_preconditions(
+    config: &Value,
+    live: Option<&Value>,
+    resource: &Resource,
+    id: &ObjectId,
+) -> Result<(), ApiError> {
+    let stated = |field: &str| {
+        config
+            .text_at(&["metadata", field])
+            .filter(|text| !text.is_empty())
+    };
+    let actual = |field: &str| {
+        live.and_then(|live| live.text_at(&["metadata", field]))
+            .unwrap_or_default()
+    };
+    if let Some(uid) = stated("uid").filter(|uid| *uid != actual("uid")) {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{}\": Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            resource.group_resource(),
+            id.name,
+            actual("uid")
+        );
+        return Err(ApiError::new(409, Reason::Conflict, message));
+    }
+    match stated("resourceVersion") {
+        Some(version) if version != actual("resourceVersion") => {
+            Err(ApiError::modified_meanwhile(resource, &id.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+type Conflicts = Vec<(String, Vec<PathElement>)>;
+
+/// The changed paths that belong to other managers, each with the manager as messages name it.
+fn conflicts(managers: &Managers, applier: &str, changed: &FieldSet) -> Conflicts {
+    managers
+        .iter()
+        .filter(|entry| !entry.is(applier, Operation::Apply, None))
+        .flat_map(|entry| {
+            let whose = match (entry.operation, entry.subresource) {
+                (Operation::Apply, _) => format!("\"{}\"", entry.name),
+                (Operation::Update, None) => format!("\"{}\" using {}", entry.name, entry.api_version),
+                (Operation::Update, Some(subresource)) => {
+                    format!(
+                        "\"{}\" with subresource \"{subresource}\" using {}",
+                        entry.name, entry.api_version
+                    )
+                }
+            };
+            entry
+                .fields
+                .and(changed)
+                .paths()
+                .into_iter()
+                .map(move |path| (whose.clone(), path))
+        })
+        .collect()
+}
+
+fn conflict_error(conflicts: &Conflicts) -> ApiError {
+    let path_text = |path: &[PathElement]| path.iter().map(ToString::to_string).collect::<String>();
+    let message = match conflicts.as_slice() {
+        [(whose, path)] => format!(
+            "Apply failed with 1 conflict: conflict with {whose}: {}",
+            path_text(path)
+        ),
+        many => {
+            let mut sorted: Vec<_> = many.iter().collect();
+            sorted.sort_by_key(|(whose, _)| whose);
+            let mut lines = Vec::new();
+            let mut last = None;
+            for (whose, path) in sorted {
+                if last != Some(whose) {
+                    lines.push(format!("conflicts with {whose}:"));
+                    last = Some(whose);
+                }
+                lines.push(format!("- {}", path_text(path)));
+            }
+            format!("Apply failed with {} conflicts: {}", many.len(), lines.join("\n"))
+        }
+    };
+    ApiError::new(409, Reason::Conflict, message).because(Cause::FieldManagerConflict)
+}

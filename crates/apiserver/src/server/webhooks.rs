@@ -1,0 +1,212 @@
+//! Admission webhooks: what they would say is unknown, but whether anything answers is not.
+//!
+//! A webhook that is reached agrees. One that is not reached refuses, if its failure policy says so.
+
+use std::sync::Arc;
+
+use firstpass_object::{ObjectExt, ObjectId, group_of};
+use serde_json::Value;
+
+use super::ApiServer;
+use crate::discovery::Resource;
+use crate::error::{ApiError, Cause, Reason};
+
+/// A webhook as it is registered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Webhook {
+    /// Name of the webhook, such as `webhook.cert-manager.io`.
+    pub name: String,
+    /// Namespace and name of the Service that serves it; `None` for a URL outside the cluster.
+    pub service: Option<(String, String)>,
+    /// Path of the URL.
+    pub path: String,
+    /// Whether a failed call refuses the request (`failurePolicy: Fail`).
+    pub fails_closed: bool,
+    /// The `rules` of a webhook configuration.
+    pub rules: Vec<Value>,
+    /// `namespaceSelector`, if there is one.
+    pub namespace_selector: Option<Value>,
+    /// `objectSelector`, if there is one.
+    pub object_selector: Option<Value>,
+}
+
+impl ApiServer {
+    /// Registers a webhook that a chart brings without an object in the repository.
+    pub fn register_webhook(&mut self, webhook: Webhook) {
+        Arc::make_mut(&mut self.webhooks).insert(webhook.name.clone(), webhook);
+    }
+
+    /// Takes a registered webhook away.
+    pub fn remove_webhook(&mut self, name: &str) {
+        Arc::make_mut(&mut self.webhooks).remove(name);
+    }
+
+    /// Says whether anything answers behind a Service: what its endpoints would say.
+    pub fn set_service_serving(&mut self, namespace: &str, name: &str, serving: bool) {
+        let service = (namespace.to_owned(), name.to_owned());
+        if serving != self.serving.contains(&service) {
+            let services = Arc::make_mut(&mut self.serving);
+            if serving {
+                services.insert(service);
+            } else {
+                services.remove(&service);
+            }
+        }
+    }
+
+    /// Whether anything answers behind a Service.
+    pub fn is_service_serving(&self, namespace: &str, name: &str) -> bool {
+        self.serving.contains(&(namespace.to_owned(), name.to_owned()))
+    }
+
+    /// Calls the webhooks that a request concerns: mutating ones first, each kind by configuration name.
+    pub(super) fn check_webhooks(
+        &self,
+        resource: &Resource,
+        id: &ObjectId,
+        object: &Value,
+        operation: &str,
+    ) -> Result<(), ApiError> {
+        // Webhooks are not asked about webhook configurations, or nobody could repair one.
+        if resource.group == "admissionregistration.k8s.io" {
+            return Ok(());
+        }
+        for webhook in self.active_webhooks() {
+            let Some((namespace, name)) = &webhook.service else {
+                continue;
+            };
+            if webhook.fails_closed
+                && !self.is_service_serving(namespace, name)
+                && webhook.concerns(resource, object, operation)
+                && self.selectors_match(&webhook, id, object)
+            {
+                return Err(self.unreachable(&webhook, namespace, name));
+            }
+        }
+        Ok(())
+    }
+
+    fn active_webhooks(&self) -> Vec<Webhook> {
+        let configured = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+            .into_iter()
+            .flat_map(|kind| {
+                let kind = firstpass_object::GroupKind::new("admissionregistration.k8s.io", kind);
+                self.objects(&kind, None)
+                    .flat_map(|(_, configuration)| configuration.items_at(&["webhooks"]).iter())
+                    .map(Webhook::read)
+                    .collect::<Vec<_>>()
+            });
+        configured.chain(self.webhooks.values().cloned()).collect()
+    }
+
+    fn selectors_match(&self, webhook: &Webhook, id: &ObjectId, object: &Value) -> bool {
+        let namespace_object = match &id.namespace {
+            Some(namespace) => self
+                .object(&super::namespaces::namespace_id(namespace))
+                .map(|namespace| &**namespace),
+            None if id.is("", "Namespace") => Some(object),
+            None => None,
+        };
+        let namespace_matches = match (&webhook.namespace_selector, namespace_object) {
+            (Some(selector), Some(namespace)) => selector_matches(selector, namespace),
+            _ => true,
+        };
+        let object_matches = webhook
+            .object_selector
+            .as_ref()
+            .is_none_or(|selector| selector_matches(selector, object));
+        namespace_matches && object_matches
+    }
+
+    /// Without a Service the name does not resolve; without endpoints nobody can be called.
+    fn unreachable(&self, webhook: &Webhook, namespace: &str, name: &str) -> ApiError {
+        let service_exists = self
+            .object(&ObjectId::new("", "Service", Some(namespace), name))
+            .is_some();
+        let why = if service_exists {
+            format!("no endpoints available for service \"{name}\"")
+        } else {
+            format!("service \"{name}\" not found")
+        };
+        let message = format!(
+            "Internal error occurred: failed calling webhook \"{}\": failed to call webhook: Post \"https://{name}.{namespace}.svc:443{}?timeout=10s\": {why}",
+            webhook.name, webhook.path
+        );
+        ApiError::new(500, Reason::InternalError, message).because(Cause::WebhookUnreachable)
+    }
+}
+
+impl Webhook {
+    fn read(webhook: &Value) -> Webhook {
+        let service = webhook.at(&["clientConfig", "service"]).map(|service| {
+            let text = |field| service.text_at(&[field]).unwrap_or_default().to_owned();
+            (text("namespace"), text("name"))
+        });
+        Webhook {
+            name: webhook.text_at(&["name"]).unwrap_or_default().to_owned(),
+            service,
+            path: webhook
+                .text_at(&["clientConfig", "service", "path"])
+                .unwrap_or("/")
+                .to_owned(),
+            fails_closed: webhook.text_at(&["failurePolicy"]) != Some("Ignore"),
+            rules: webhook.items_at(&["rules"]).to_vec(),
+            namespace_selector: webhook.get("namespaceSelector").cloned(),
+            object_selector: webhook.get("objectSelector").cloned(),
+        }
+    }
+
+    /// Whether its rules name the request.
+    fn concerns(&self, resource: &Resource, object: &Value, operation: &str) -> bool {
+        let names = |rule: &Value, field: &str, wanted: &str| {
+            rule.items_at(&[field])
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|name| name == "*" || name == "*/*" || name == wanted)
+        };
+        let api_version = object.api_version();
+        self.rules.iter().any(|rule| {
+            let scope_fits = match rule.text_at(&["scope"]) {
+                Some("Cluster") => !resource.is_namespaced(),
+                Some("Namespaced") => resource.is_namespaced(),
+                _ => true,
+            };
+            let version_fits = resource
+                .versions
+                .iter()
+                .any(|version| names(rule, "apiVersions", version));
+            scope_fits
+                && version_fits
+                && names(rule, "operations", operation)
+                && names(rule, "apiGroups", group_of(api_version))
+                && names(rule, "resources", &resource.plural)
+        })
+    }
+}
+
+/// Whether a label selector matches an object's labels.
+fn selector_matches(selector: &Value, object: &Value) -> bool {
+    let labels_match = selector
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .is_none_or(|labels| {
+            labels
+                .iter()
+                .all(|(key, value)| object.label(key) == value.as_str())
+        });
+    labels_match
+        && selector.items_at(&["matchExpressions"]).iter().all(|expression| {
+            let label = object.label(expression.text_at(&["key"]).unwrap_or_default());
+            let listed = || {
+                let mut values = expression.items_at(&["values"]).iter().filter_map(Value::as_str);
+                label.is_some_and(|label| values.any(|value| value == label))
+            };
+            match expression.text_at(&["operator"]).unwrap_or_default() {
+                "In" => listed(),
+                "NotIn" => !listed(),
+                "Exists" => label.is_some(),
+                "DoesNotExist" => label.is_none(),
+                _ => false,
+            }
+        })
+}
