@@ -8,11 +8,14 @@ use granit_parser::{
     ErrorKind, Event as RawEvent, Marker, Parser, ScalarStyle, StrInput, StructureStyle, Tag as RawTag,
 };
 
+use crate::encoding::line_number;
 use crate::{Mark, ParseError, Style};
 
 /// How deep lists and mappings may be nested, in the text and after aliases are expanded. Deeper is never meant:
 /// the deepest schema in public CRDs stays below 60. go-yaml allows 10,000.
 pub(crate) const DEPTH_MAX: usize = 255;
+
+const TAB: &str = "found a tab character where indentation is expected: indent with spaces";
 
 /// One step through a document.
 #[derive(Debug)]
@@ -56,11 +59,20 @@ pub(crate) struct Place {
     pub(crate) end: usize,
 }
 
+impl Place {
+    /// Whether nothing at all stands there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+}
+
 /// The events of the first document of a text.
 pub(crate) struct Events<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     line_offset: u32,
+    /// Where the document ended, once it has.
+    document_end: Option<usize>,
 }
 
 impl<'a> Events<'a> {
@@ -71,6 +83,7 @@ impl<'a> Events<'a> {
             block_scalar_eof_without_line_feed: true,
             bom_inside_document_as_content: true,
             emit_unresolved_aliases: true,
+            emit_anchor_events: true,
             emit_comments: false,
             flow_nesting_limit: DEPTH_MAX,
             block_nesting_limit: DEPTH_MAX,
@@ -79,6 +92,7 @@ impl<'a> Events<'a> {
             parser: Parser::new_from_str_with_options(text, options),
             text,
             line_offset,
+            document_end: None,
         }
     }
 
@@ -91,9 +105,25 @@ impl<'a> Events<'a> {
                 Some(Err(error)) => return Err(self.error(error.kind(), *error.marker())),
             };
             let mut place = self.place(span.start, span.end);
+            if !matches!(raw, RawEvent::Anchor(..)) {
+                self.check_tab(&place)?;
+            }
             let event = match raw {
-                RawEvent::StreamEnd | RawEvent::DocumentEnd => return Ok(None),
-                RawEvent::Alias(anchor) => Event::Alias(anchor),
+                RawEvent::StreamEnd | RawEvent::DocumentEnd => {
+                    self.document_end = Some(place.start);
+                    return Ok(None);
+                }
+                RawEvent::Alias(anchor) => {
+                    check_anchor_name(
+                        self.text.get(place.start + 1..place.end).unwrap_or_default(),
+                        place.mark,
+                    )?;
+                    Event::Alias(anchor)
+                }
+                RawEvent::Anchor(_, name) => {
+                    check_anchor_name(&name, place.mark)?;
+                    continue;
+                }
                 RawEvent::UnresolvedAlias(name) => Event::UnknownAlias(name.into_owned()),
                 RawEvent::SequenceStart(style, anchor, tag) => Event::SeqStart {
                     flow: style == StructureStyle::Flow,
@@ -107,7 +137,7 @@ impl<'a> Events<'a> {
                 RawEvent::Scalar(text, style, anchor, tag) => {
                     let style = style_of(style);
                     // Nothing at all is delivered as `~` without extent.
-                    let absent = style == Style::Plain && place.start == place.end;
+                    let absent = style == Style::Plain && place.is_empty();
                     if matches!(style, Style::Literal | Style::Folded) {
                         place = self.at_block_header(place);
                     }
@@ -121,6 +151,39 @@ impl<'a> Events<'a> {
             };
             return Ok(Some((event, place)));
         }
+    }
+
+    /// Looks at what stands behind the end of the document, as far as go-yaml does: it reads one key ahead, and fails
+    /// on what is no YAML there, while it never comes to the rest.
+    pub(crate) fn check_rest(&self) -> Result<(), ParseError> {
+        let rest = self
+            .document_end
+            .and_then(|end| self.text.get(end..))
+            .unwrap_or_default();
+        if rest.trim_start().is_empty() || rest.trim_start().starts_with(['#', '-', '.']) {
+            return Ok(());
+        }
+        let lines_before = line_number(&self.text[..self.text.len() - rest.len()]) - 1;
+        let mut ahead = Events::new(rest, self.line_offset + lines_before);
+        ahead.next()?;
+        ahead.next()?;
+        Ok(())
+    }
+
+    /// A tab behind a `-` or `?` parts tokens for YAML, but not for go-yaml.
+    fn check_tab(&self, place: &Place) -> Result<(), ParseError> {
+        let before = &self.text.as_bytes()[..place.start.min(self.text.len())];
+        let blanks = before
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let (head, blanks) = before.split_at(before.len() - blanks);
+        if !blanks.contains(&b'\t') || !matches!(head, [.., b' ' | b'\n' | b'-', b'-' | b'?'] | [b'-' | b'?'])
+        {
+            return Ok(());
+        }
+        Err(ParseError::new(TAB, place.mark))
     }
 
     fn place(&self, start: Marker, end: Marker) -> Place {
@@ -173,7 +236,7 @@ impl<'a> Events<'a> {
         let message = match kind {
             ErrorKind::RecursionLimitExceeded => format!("nested more than {DEPTH_MAX} levels deep"),
             ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed | ErrorKind::TabInIndentation => {
-                "found a tab character where indentation is expected: indent with spaces".to_owned()
+                TAB.to_owned()
             }
             ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
                 "could not find expected ':'".to_owned()
@@ -196,6 +259,22 @@ impl<'a> Events<'a> {
             other => other.to_string(),
         };
         ParseError::new(message, self.mark(at))
+    }
+}
+
+/// go-yaml's anchors are made of ASCII letters, digits, `_` and `-`.
+fn check_anchor_name(name: &str, mark: Mark) -> Result<(), ParseError> {
+    match name
+        .chars()
+        .find(|&c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))
+    {
+        None => Ok(()),
+        Some(c) => Err(ParseError::new(
+            format!(
+                "did not find expected alphabetic or numeric character: {c:?} in the anchor name {name:?}"
+            ),
+            mark,
+        )),
     }
 }
 

@@ -142,7 +142,10 @@ fn key_text(key: &Node, top: bool) -> Result<Option<&str>, ParseError> {
         (Tag::Str, _) => Ok(Some(&scalar.text)),
         (Tag::Null, _) if scalar.text.is_empty() => Ok(Some("")),
         (Tag::Null, true) => Ok(None),
-        (_, true) => Ok(Some(&scalar.text)),
+        (_, true) => match scalar.to_json() {
+            Ok(_) => Ok(Some(&scalar.text)),
+            Err(message) => Err(ParseError::new(message, key.mark)),
+        },
         (tag, false) => Err(ParseError::new(
             format!(
                 "a mapping key must be a string, `{}` is a {}: quote it",

@@ -126,12 +126,13 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 /// The first document of a chunk, if there is one.
-fn parse_chunk(chunk: Chunk<'_>) -> Result<Option<Node>, ParseError> {
+pub(crate) fn parse_chunk(chunk: Chunk<'_>) -> Result<Option<Node>, ParseError> {
     let mut events = Events::new(chunk.text, chunk.line_offset);
     let mut builder = Builder::default();
     while let Some((event, place)) = events.next()? {
         builder.take(event, place)?;
     }
+    events.check_rest()?;
     Ok(builder.root)
 }
 
@@ -201,6 +202,12 @@ impl Builder {
                 let weight = 1 + text.len() / BYTES_PER_WEIGHT;
                 self.own += weight;
                 let explicit = properties.tag.as_deref();
+                if self.expects_key() && !self.in_flow() && place.is_empty() {
+                    return Err(ParseError::new(
+                        "did not find expected key: there is nothing before the `:`",
+                        mark,
+                    ));
+                }
                 if self.expects_key() && is_merge_key(&text, style, explicit) {
                     return self.begin_merge(mark);
                 }
