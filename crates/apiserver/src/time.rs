@@ -48,31 +48,22 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
+    /// The moment on the simulated calendar, in seconds since 1970.
+    pub const fn unix_s(self) -> u64 {
+        EPOCH_S.saturating_add(self.0 / 1_000_000)
+    }
+
     /// The moment as Kubernetes writes it, to the second: `2026-01-01T00:00:05Z`.
     pub fn timestamp(self) -> String {
-        let seconds = EPOCH_S.saturating_add(self.0 / 1_000_000);
-        let (year, month, day) = date_of(seconds / 86_400);
-        let second_of_day = seconds % 86_400;
-        format!(
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-            second_of_day / 3600,
-            second_of_day / 60 % 60,
-            second_of_day % 60
-        )
+        firstpass_object::format_timestamp(self.unix_s())
     }
 
     /// Reads a timestamp as Kubernetes writes it (fractions of a second are dropped). Moments before the start, and
     /// texts that are no such timestamp, give `None`.
     pub fn parse_timestamp(text: &str) -> Option<Time> {
-        let (date, time) = text.split_once('T')?;
-        let time = time.strip_suffix('Z')?;
-        let time = time.split_once('.').map_or(time, |(whole, _)| whole);
-        let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
-        let days = days_of(date.next()??, date.next()??, date.next()??)?;
-        let mut time = time.splitn(3, ':').map(|part| part.parse::<u64>().ok());
-        let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-        seconds.checked_sub(EPOCH_S).map(Time::from_secs)
+        firstpass_object::parse_timestamp(text)?
+            .checked_sub(EPOCH_S)
+            .map(Time::from_secs)
     }
 }
 
@@ -109,36 +100,6 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-}
-
-/// The proleptic Gregorian date of a day counted from 1970-01-01 (Howard Hinnant's public-domain algorithm).
-fn date_of(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
-}
-
-/// The inverse of [`date_of`], for dates from 1970 on.
-fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let year_of_era = year % 400;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(year / 400 * 146_097 + day_of_era - 719_468)
 }
 
 impl Add<Duration> for Time {

@@ -4,8 +4,13 @@
 
 mod fields;
 mod identity;
+pub mod kstatus;
 mod origin;
+mod selector;
+mod timestamp;
 
 pub use fields::{ObjectExt, annotation, label_or_annotation};
 pub use identity::{GroupKind, GroupVersionKind, ObjectId, TierName, group_of, version_of};
 pub use origin::{Origin, Step};
+pub use selector::selects;
+pub use timestamp::{format_timestamp, parse_timestamp};

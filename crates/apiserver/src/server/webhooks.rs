@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use firstpass_object::{ObjectExt, ObjectId, group_of};
+use firstpass_object::{ObjectExt, ObjectId, group_of, selects};
 use serde_json::Value;
 
 use super::ApiServer;
@@ -108,13 +108,13 @@ impl ApiServer {
             None => None,
         };
         let namespace_matches = match (&webhook.namespace_selector, namespace_object) {
-            (Some(selector), Some(namespace)) => selector_matches(selector, namespace),
+            (Some(selector), Some(namespace)) => selects(selector, namespace),
             _ => true,
         };
         let object_matches = webhook
             .object_selector
             .as_ref()
-            .is_none_or(|selector| selector_matches(selector, object));
+            .is_none_or(|selector| selects(selector, object));
         namespace_matches && object_matches
     }
 
@@ -182,31 +182,4 @@ impl Webhook {
                 && names(rule, "resources", &resource.plural)
         })
     }
-}
-
-/// Whether a label selector matches an object's labels.
-fn selector_matches(selector: &Value, object: &Value) -> bool {
-    let labels_match = selector
-        .get("matchLabels")
-        .and_then(Value::as_object)
-        .is_none_or(|labels| {
-            labels
-                .iter()
-                .all(|(key, value)| object.label(key) == value.as_str())
-        });
-    labels_match
-        && selector.items_at(&["matchExpressions"]).iter().all(|expression| {
-            let label = object.label(expression.text_at(&["key"]).unwrap_or_default());
-            let listed = || {
-                let mut values = expression.items_at(&["values"]).iter().filter_map(Value::as_str);
-                label.is_some_and(|label| values.any(|value| value == label))
-            };
-            match expression.text_at(&["operator"]).unwrap_or_default() {
-                "In" => listed(),
-                "NotIn" => !listed(),
-                "Exists" => label.is_some(),
-                "DoesNotExist" => label.is_none(),
-                _ => false,
-            }
-        })
 }
