@@ -1,0 +1,300 @@
+//! Kinds: every object needs its kind to be served, in the version that it is written in.
+
+use std::collections::BTreeMap;
+
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_schema::Served;
+
+use crate::answer::Proof;
+use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::tiers::{Before, TierIndex};
+use crate::world::{OperatorAt, Place, ReleaseAt, Triggered, World, listed, origin_of};
+
+/// The kinds that a tier needs, in the order of their first object.
+pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<Need> {
+    let mut order: Vec<(GroupKind, String)> = Vec::new();
+    let mut users: BTreeMap<(GroupKind, String), Vec<Place<'_>>> = BTreeMap::new();
+    for object in world.objects(tier) {
+        let gvk = object.object.gvk();
+        let key = (gvk.group_kind(), gvk.version);
+        let places = users.entry(key.clone()).or_default();
+        if places.is_empty() {
+            order.push(key);
+        }
+        places.push(Place { tier, object });
+    }
+    let need = |key: (GroupKind, String)| {
+        let places = &users[&key];
+        let answer = answer(world, tier, before, &key.0, &key.1);
+        Need {
+            tier,
+            by: places[0].id(),
+            also: places[1..].iter().map(Place::id).collect(),
+            origin: origin_of(places[0]),
+            needed: Needed::Kind {
+                kind: key.0,
+                version: key.1,
+            },
+            answer,
+        }
+    };
+    order.into_iter().map(need).collect()
+}
+
+fn answer(world: &World<'_>, tier: TierIndex, before: &Before, kind: &GroupKind, version: &str) -> Answer {
+    if let Some(answer) = built_in(world, kind, version) {
+        return answer;
+    }
+    if let Some(staged) = world.stage.kinds.get(kind) {
+        if staged.versions.is_empty() || staged.versions.iter().any(|served| served == version) {
+            return Answer::There {
+                from: staged.from.clone(),
+            };
+        }
+        if !world.crds.contains_key(kind) && staged.from.starts_with("Flux ") {
+            let served = staged.versions.join(", ");
+            let hint = format!(
+                "{} serves `{}` as {served} only, not as {version}",
+                staged.from, kind.kind
+            );
+            return Answer::Nobody {
+                provable: true,
+                hint: Some(hint),
+            };
+        }
+    }
+    let mut best: Option<Answer> = None;
+    let mut offer = |answer: Answer| {
+        best = Some(match best.take() {
+            Some(known) => known.better(answer),
+            None => answer,
+        });
+    };
+    for place in listed(&world.crds, kind) {
+        offer(from_manifest(world, tier, before, *place, version));
+    }
+    for index in listed(&world.releases_by_kind, kind) {
+        offer(from_release(world, tier, before, &world.releases[*index], kind));
+    }
+    for (index, effect) in listed(&world.started, kind) {
+        offer(from_start(
+            world,
+            tier,
+            before,
+            &world.operators[*index],
+            effect.before_ready,
+            kind,
+        ));
+    }
+    for triggered in listed(&world.triggered, kind) {
+        offer(from_object(world, tier, before, triggered));
+    }
+    let answer = best.unwrap_or_else(|| nobody(world, kind));
+    match answer {
+        met if met.is_met() => met,
+        unmet => implied(world, before, kind).unwrap_or(unmet),
+    }
+}
+
+/// Kubernetes' own kinds: there, unless the version is gone or still to come.
+fn built_in(world: &World<'_>, kind: &GroupKind, version: &str) -> Option<Answer> {
+    let minor = world.stage.kubernetes_minor();
+    let kubernetes = &world.stage.kubernetes;
+    let refused = |hint: String| {
+        Some(Answer::Nobody {
+            provable: true,
+            hint: Some(hint),
+        })
+    };
+    match firstpass_schema::served(&kind.group, version, &kind.kind, minor) {
+        Served::Yes | Served::OptIn => Some(Answer::There {
+            from: format!("Kubernetes {kubernetes}"),
+        }),
+        Served::Removed(last) => refused(format!(
+            "Kubernetes {kubernetes} does not serve `{}` as {version}; the last release that did is 1.{last}",
+            kind.kind
+        )),
+        Served::NotYet(first) => refused(format!(
+            "Kubernetes {kubernetes} does not serve `{}` as {version} yet; the first release that does is 1.{first}",
+            kind.kind
+        )),
+        Served::Unknown => None,
+    }
+}
+
+fn from_manifest(
+    world: &World<'_>,
+    tier: TierIndex,
+    before: &Before,
+    place: Place<'_>,
+    version: &str,
+) -> Answer {
+    let crd = &place.object.object;
+    let versions = crd.items_at(&["spec", "versions"]);
+    let served = |wanted: &serde_json::Value| wanted["served"] != false;
+    let names: Vec<&str> = versions
+        .iter()
+        .filter(|v| served(v))
+        .filter_map(|v| v.text_at(&["name"]))
+        .collect();
+    if !names.is_empty() && !names.contains(&version) {
+        let hint = format!("`{}` serves {} only, not {version}", place.id(), names.join(", "));
+        return Answer::Nobody {
+            provable: true,
+            hint: Some(hint),
+        };
+    }
+    let proofs = [Proof::by(place.id())];
+    world.answer(tier, before, world.manifest(place), true, &proofs)
+}
+
+fn from_release(
+    world: &World<'_>,
+    tier: TierIndex,
+    before: &Before,
+    at: &ReleaseAt<'_>,
+    kind: &GroupKind,
+) -> Answer {
+    let chart = at.facts.as_ref().map(|facts| facts.chart);
+    let provider = Provider {
+        tier: Some(at.place.tier),
+        object: Some(at.id.clone()),
+        origin: Some(origin_of(at.place)),
+        how: How::Chart {
+            chart: at.release.chart_text(),
+        },
+        source: chart.map(|chart| chart.file.clone()).unwrap_or_default(),
+    };
+    let mut proofs = vec![Proof::by(at.id.clone())];
+    proofs.extend(crd_proof(world, kind));
+    world.answer(tier, before, provider, false, &proofs)
+}
+
+fn from_start(
+    world: &World<'_>,
+    tier: TierIndex,
+    before: &Before,
+    at: &OperatorAt<'_>,
+    before_ready: bool,
+    kind: &GroupKind,
+) -> Answer {
+    let Some(place) = at.place else {
+        return Answer::There {
+            from: format!("{}, which is seeded", at.operator.name),
+        };
+    };
+    let void = if !before_ready {
+        Some(format!(
+            "`{}` can be Ready before {} has registered its kinds",
+            place.id(),
+            at.operator.name
+        ))
+    } else if !at.waits {
+        Some(format!(
+            "`{}` does not wait for its pods (`disableWait`)",
+            place.id()
+        ))
+    } else {
+        None
+    };
+    let provider = Provider {
+        tier: Some(place.tier),
+        object: Some(place.id()),
+        origin: Some(origin_of(place)),
+        how: How::OperatorStart {
+            operator: at.operator.name.clone(),
+        },
+        source: at.operator.file.clone(),
+    };
+    let mut proofs = vec![Proof {
+        object: place.id(),
+        void,
+    }];
+    proofs.extend(crd_proof(world, kind));
+    world.answer(tier, before, provider, false, &proofs)
+}
+
+fn from_object(world: &World<'_>, tier: TierIndex, before: &Before, triggered: &Triggered<'_>) -> Answer {
+    let at = &world.operators[triggered.operator];
+    let trigger = triggered.trigger;
+    let operator_tier = at.place.map(|place| place.tier);
+    let source = &at.operator.file;
+    let provider = Provider {
+        tier: Some(trigger.tier),
+        object: Some(trigger.id()),
+        origin: Some(origin_of(trigger)),
+        how: How::OperatorObject {
+            operator: at.operator.name.clone(),
+            trigger: trigger.id(),
+            trigger_tier: trigger.tier,
+            operator_tier,
+        },
+        source: source.clone(),
+    };
+    let mut reported = world.proof_of(&trigger.id());
+    if triggered.effect.before_status.is_none() && reported.void.is_none() {
+        let knows = world
+            .knowledge
+            .custom_kind(&trigger.id().group, &trigger.id().kind)
+            .is_some();
+        reported.void = (!knows).then(|| {
+            format!(
+                "nothing is known of how a `{}` reports its health",
+                trigger.id().kind
+            )
+        });
+    }
+    let proofs = [reported, Proof::by(crd_id(&triggered.crd_name))];
+    let by_trigger = world.answer(tier, before, provider.clone(), false, &proofs);
+    // The operator has to run as well: if it waits for this tier, its object being reconciled is out of the question.
+    match at.place {
+        Some(place) if place.tier == tier && trigger.tier != tier && by_trigger.is_met() => by_trigger,
+        Some(place) if place.tier != tier && place.tier != trigger.tier => {
+            match world.waits_for(place.tier, tier) {
+                Some(how) => Answer::Blocked { provider, how },
+                None => by_trigger,
+            }
+        }
+        _ => by_trigger,
+    }
+}
+
+/// A tier that was Ready before and applied an object of the kind has seen it served.
+fn implied(world: &World<'_>, before: &Before, kind: &GroupKind) -> Option<Answer> {
+    before.iter().map(|(tier, _)| tier).find_map(|tier| {
+        let user = world
+            .objects(tier)
+            .iter()
+            .find(|object| object.object.gvk().group_kind() == *kind)?;
+        let place = Place { tier, object: user };
+        let barrier = format!("`{}` has applied `{}` before", world.tiers.name(tier), place.id());
+        Some(Answer::Guaranteed {
+            provider: world.manifest(place),
+            barrier,
+        })
+    })
+}
+
+fn crd_proof(world: &World<'_>, kind: &GroupKind) -> Option<Proof> {
+    let def = world.knowledge.custom_kind(&kind.group, &kind.kind)?;
+    Some(Proof::by(crd_id(&def.crd_name())))
+}
+
+pub(crate) fn crd_id(name: &str) -> ObjectId {
+    ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", None, name)
+}
+
+/// Nobody brings the kind. That is proven only if everything that could was seen.
+fn nobody(world: &World<'_>, kind: &GroupKind) -> Answer {
+    let providers = world.knowledge.providers_of(&kind.group, &kind.kind);
+    let mut names: Vec<&str> = providers
+        .iter()
+        .map(firstpass_knowledge::Provider::name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let hint = (!names.is_empty()).then(|| format!("known to come with {}", names.join(", ")));
+    let provable =
+        world.unknowns.is_empty() && (!providers.is_empty() || world.unknowns.workloads.is_empty());
+    Answer::Nobody { provable, hint }
+}
