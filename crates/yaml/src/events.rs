@@ -73,6 +73,8 @@ pub(crate) struct Events<'a> {
     line_offset: u32,
     /// Where the document ended, once it has.
     document_end: Option<usize>,
+    /// Of each open list and mapping, whether it is written in brackets.
+    open: Vec<bool>,
 }
 
 impl<'a> Events<'a> {
@@ -93,6 +95,7 @@ impl<'a> Events<'a> {
             text,
             line_offset,
             document_end: None,
+            open: Vec::new(),
         }
     }
 
@@ -105,8 +108,15 @@ impl<'a> Events<'a> {
                 Some(Err(error)) => return Err(self.error(error.kind(), *error.marker())),
             };
             let mut place = self.place(span.start, span.end);
-            if !matches!(raw, RawEvent::Anchor(..)) {
-                self.check_tab(&place)?;
+            match &raw {
+                RawEvent::Anchor(..) => {}
+                RawEvent::SequenceEnd | RawEvent::MappingEnd => {
+                    self.open.pop();
+                }
+                _ => self.check_tab(&place)?,
+            }
+            if let RawEvent::SequenceStart(style, ..) | RawEvent::MappingStart(style, ..) = &raw {
+                self.open.push(*style == StructureStyle::Flow);
             }
             let event = match raw {
                 RawEvent::StreamEnd | RawEvent::DocumentEnd => {
@@ -160,7 +170,10 @@ impl<'a> Events<'a> {
             .document_end
             .and_then(|end| self.text.get(end..))
             .unwrap_or_default();
-        if rest.trim_start().is_empty() || rest.trim_start().starts_with(['#', '-', '.']) {
+        let next = rest.trim_start();
+        let at_line_start = rest.len() == next.len() || rest[..rest.len() - next.len()].ends_with('\n');
+        let marker = at_line_start && (next.starts_with("---") || next.starts_with("..."));
+        if next.is_empty() || next.starts_with('#') || marker {
             return Ok(());
         }
         let lines_before = line_number(&self.text[..self.text.len() - rest.len()]) - 1;
@@ -170,7 +183,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// A tab behind a `-` or `?` parts tokens for YAML, but not for go-yaml.
+    /// A tab at the start of a line or behind a `-` or `?` parts tokens for YAML, but not for go-yaml.
     fn check_tab(&self, place: &Place) -> Result<(), ParseError> {
         let before = &self.text.as_bytes()[..place.start.min(self.text.len())];
         let blanks = before
@@ -179,11 +192,31 @@ impl<'a> Events<'a> {
             .take_while(|byte| matches!(byte, b' ' | b'\t'))
             .count();
         let (head, blanks) = before.split_at(before.len() - blanks);
-        if !blanks.contains(&b'\t') || !matches!(head, [.., b' ' | b'\n' | b'-', b'-' | b'?'] | [b'-' | b'?'])
-        {
+        if !blanks.contains(&b'\t') {
+            return Ok(());
+        }
+        let starts_line = matches!(head, [] | [.., b'\n']) && !self.open.last().is_some_and(|flow| *flow);
+        let behind_dash = matches!(head, [.., b' ' | b'\n' | b'-', b'-' | b'?'] | [b'-' | b'?']);
+        if !starts_line && !behind_dash {
             return Ok(());
         }
         Err(ParseError::new(TAB, place.mark))
+    }
+
+    /// Whether a key in brackets spans lines, which go-yaml does not allow.
+    pub(crate) fn is_broken_key(&self, place: &Place) -> bool {
+        let key = self.text.get(place.start..place.end).unwrap_or_default();
+        let rest = self.text.get(place.end..).unwrap_or_default();
+        key.trim_end().contains('\n') && rest.trim_start().starts_with(':')
+    }
+
+    /// Whether a key is nothing at all in front of a `:`.
+    pub(crate) fn is_missing_key(&self, place: &Place) -> bool {
+        place.is_empty()
+            && self
+                .text
+                .get(place.start..)
+                .is_some_and(|rest| rest.starts_with(':'))
     }
 
     fn place(&self, start: Marker, end: Marker) -> Place {

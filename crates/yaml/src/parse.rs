@@ -127,13 +127,37 @@ impl<'a> Iterator for Chunks<'a> {
 
 /// The first document of a chunk, if there is one.
 pub(crate) fn parse_chunk(chunk: Chunk<'_>) -> Result<Option<Node>, ParseError> {
+    if chunk.text.starts_with("...") {
+        let mark = Mark {
+            line: chunk.line_offset + 1,
+            column: 1,
+        };
+        return Err(ParseError::new(
+            "did not find expected node content: a document begins with `...`",
+            mark,
+        ));
+    }
     let mut events = Events::new(chunk.text, chunk.line_offset);
     let mut builder = Builder::default();
     while let Some((event, place)) = events.next()? {
+        if builder.expects_key() && matches!(event, Event::Scalar { .. }) {
+            check_key(&events, &place, builder.in_flow())?;
+        }
         builder.take(event, place)?;
     }
     events.check_rest()?;
     Ok(builder.root)
+}
+
+fn check_key(events: &Events<'_>, place: &Place, in_flow: bool) -> Result<(), ParseError> {
+    let message = if in_flow && events.is_broken_key(place) {
+        "did not find expected ',' or '}': a key in brackets has to fit on one line"
+    } else if events.is_missing_key(place) {
+        "did not find expected key: there is nothing before the `:`"
+    } else {
+        return Ok(());
+    };
+    Err(ParseError::new(message, place.mark))
 }
 
 /// Builds the tree of one document out of its events.
@@ -202,12 +226,6 @@ impl Builder {
                 let weight = 1 + text.len() / BYTES_PER_WEIGHT;
                 self.own += weight;
                 let explicit = properties.tag.as_deref();
-                if self.expects_key() && !self.in_flow() && place.is_empty() {
-                    return Err(ParseError::new(
-                        "did not find expected key: there is nothing before the `:`",
-                        mark,
-                    ));
-                }
                 if self.expects_key() && is_merge_key(&text, style, explicit) {
                     return self.begin_merge(mark);
                 }
