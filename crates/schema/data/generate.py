@@ -194,6 +194,66 @@ class Graph:
                 yield from self.names_in(schema[key])
 
 
+SCALARS = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "int-or-string",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "time",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "time",
+}
+
+
+def type_code(schema, defs):
+    """How the type of a field is written in the table of field types."""
+    target = Graph.target(schema)
+    if target:
+        if target in SCALARS:
+            return SCALARS[target]
+        return short(target) if defs[target].get("properties") else "any"
+    if is_a(schema, "array"):
+        return "[]" + type_code(schema.get("items", {}), defs)
+    if isinstance(schema.get("additionalProperties"), dict):
+        return "{}" + type_code(schema["additionalProperties"], defs)
+    if is_a(schema, "string"):
+        return {"byte": "base64", "date-time": "time"}.get(schema.get("format"), "string")
+    for name in ("integer", "number", "boolean"):
+        if is_a(schema, name):
+            return name
+    return "any"
+
+
+def field_table(folder):
+    """Every field of every kind with its type; `*` marks fields that must be there."""
+    defs = definitions(folder, "v1.37.0")
+    kinds, queue, types = [], [], {}
+    for name, definition in sorted(defs.items()):
+        for group, version, kind in kinds_of(definition):
+            if kind in ("DeleteOptions", "WatchEvent", "Status") or kind.endswith("List"):
+                continue
+            kinds.append(f"kind {group}/{version}".replace(" /", " ") + f" {kind} {short(name)}")
+            queue.append(name)
+    while queue:
+        name = queue.pop()
+        if short(name) in types:
+            continue
+        definition = defs[name]
+        fields = []
+        for field, schema in sorted(definition.get("properties", {}).items()):
+            mark = "*" if field in definition.get("required", []) else ""
+            fields.append(f"{field}{mark}:{type_code(schema, defs)}")
+            part = schema
+            while True:
+                target = Graph.target(part)
+                if target:
+                    if target not in SCALARS and defs[target].get("properties"):
+                        queue.append(target)
+                    break
+                part = part.get("items") or part.get("additionalProperties")
+                if not isinstance(part, dict):
+                    break
+        types[short(name)] = " ".join([f"type {short(name)}"] + fields)
+    return sorted(kinds) + [line for _, line in sorted(types.items())]
+
+
 def old_table(folder, scopes):
     defs = {
         name: definition
@@ -269,6 +329,7 @@ def main():
         ("kinds.txt", rows),
         ("v1_21.txt", old_table(options.old, scopes)),
         ("v1_37.txt", new_table(options.new, scopes)),
+        ("fields_v1_37.txt", field_table(options.new)),
     ):
         (here / name).write_text(head + "\n".join(lines) + "\n")
 
