@@ -148,6 +148,9 @@ impl<'a> Events<'a> {
                     let style = style_of(style);
                     // Nothing at all is delivered as `~` without extent.
                     let absent = style == Style::Plain && place.is_empty();
+                    if style == Style::DoubleQuoted {
+                        self.check_surrogates(&text, &place)?;
+                    }
                     if matches!(style, Style::Literal | Style::Folded) {
                         place = self.at_block_header(place);
                     }
@@ -203,6 +206,29 @@ impl<'a> Events<'a> {
         Err(ParseError::new(TAB, place.mark))
     }
 
+    /// JSON writes characters beyond U+FFFF as two escapes, which go-yaml does not know.
+    fn check_surrogates(&self, text: &str, place: &Place) -> Result<(), ParseError> {
+        if text.bytes().all(|byte| byte < 0xF0) {
+            return Ok(());
+        }
+        let written = self.text.get(place.start..place.end).unwrap_or_default();
+        let mut rest = written.as_bytes();
+        while let Some(at) = rest.iter().position(|&byte| byte == b'\\') {
+            rest = &rest[at + 1..];
+            if matches!(
+                rest,
+                [b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..]
+            ) {
+                return Err(ParseError::new(
+                    "found invalid Unicode character escape code",
+                    place.mark,
+                ));
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
     /// Whether a key in brackets spans lines, which go-yaml does not allow.
     pub(crate) fn is_broken_key(&self, place: &Place) -> bool {
         let key = self.text.get(place.start..place.end).unwrap_or_default();
@@ -210,13 +236,10 @@ impl<'a> Events<'a> {
         key.trim_end().contains('\n') && rest.trim_start().starts_with(':')
     }
 
-    /// Whether a key is nothing at all in front of a `:`.
+    /// Whether a key is nothing at all in front of a `:`, without a `?` that announces it.
     pub(crate) fn is_missing_key(&self, place: &Place) -> bool {
-        place.is_empty()
-            && self
-                .text
-                .get(place.start..)
-                .is_some_and(|rest| rest.starts_with(':'))
+        let (before, rest) = self.text.split_at_checked(place.start).unwrap_or_default();
+        place.is_empty() && rest.starts_with(':') && !before.trim_end().ends_with('?')
     }
 
     fn place(&self, start: Marker, end: Marker) -> Place {

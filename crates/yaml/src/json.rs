@@ -120,9 +120,7 @@ fn node_to_json(node: &Node) -> Result<Value, ParseError> {
 fn map_to_json(map: &Map, top: bool) -> Result<Value, ParseError> {
     let mut fields = JsonMap::new();
     for (key, value) in map.iter() {
-        let Some(text) = key_text(key, top)? else {
-            continue;
-        };
+        let text = key_text(key, top)?;
         if fields.insert(text.to_owned(), node_to_json(value)?).is_some() {
             return Err(already_defined(map, key, text));
         }
@@ -130,31 +128,31 @@ fn map_to_json(map: &Map, top: bool) -> Result<Value, ParseError> {
     Ok(Value::Object(fields))
 }
 
-/// The text of a key; nothing for a null at the top, which go-yaml passes over.
-fn key_text(key: &Node, top: bool) -> Result<Option<&str>, ParseError> {
+/// The text of a key. kustomize trips over a null key at any depth, and over other keys that are no strings below the
+/// top; nothing at all in front of the `:` is an empty text.
+fn key_text(key: &Node, top: bool) -> Result<&str, ParseError> {
     let NodeKind::Scalar(scalar) = &key.kind else {
-        return Err(ParseError::new(
-            "a mapping key must be a string, this is a list or a mapping",
-            key.mark,
-        ));
+        let message = "a mapping key must be a string, this is a list or a mapping";
+        return Err(ParseError::new(message, key.mark));
     };
     match (&scalar.tag, top) {
-        (Tag::Str, _) => Ok(Some(&scalar.text)),
-        (Tag::Null, _) if scalar.text.is_empty() => Ok(Some("")),
-        (Tag::Null, true) => Ok(None),
-        (_, true) => match scalar.to_json() {
-            Ok(_) => Ok(Some(&scalar.text)),
-            Err(message) => Err(ParseError::new(message, key.mark)),
-        },
-        (tag, false) => Err(ParseError::new(
-            format!(
+        (Tag::Str, _) => {}
+        (Tag::Null, _) if scalar.text.is_empty() => {}
+        (Tag::Null, _) | (_, false) => {
+            let message = format!(
                 "a mapping key must be a string, `{}` is a {}: quote it",
                 scalar.text,
-                tag_name(tag)
-            ),
-            key.mark,
-        )),
+                tag_name(&scalar.tag)
+            );
+            return Err(ParseError::new(message, key.mark));
+        }
+        (_, true) => {
+            scalar
+                .to_json()
+                .map_err(|message| ParseError::new(message, key.mark))?;
+        }
     }
+    Ok(&scalar.text)
 }
 
 fn already_defined(map: &Map, again: &Node, text: &str) -> ParseError {

@@ -2,6 +2,8 @@
 
 use ecow::EcoString;
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
 use crate::encoding::{check_characters, line_number};
 use crate::events::{DEPTH_MAX, Event, Events, Place};
 use crate::resolve::{Resolved, resolve};
@@ -10,6 +12,9 @@ use crate::{Map, Mark, Node, NodeKind, ParseError, Scalar, Style, Tag};
 /// How much aliases may add to a document beyond its own size, counted in nodes. go-yaml, too, becomes strict at
 /// 400,000: enough for half a megabyte of dense object declarations, and less than 100 MB of memory.
 const ALIAS_ALLOWANCE: usize = 400_000;
+
+/// From this many bytes on, the documents of a text are read on all cores; it takes a few milliseconds on one.
+const PARALLEL_MIN: usize = 256 * 1024;
 
 /// So many bytes of text weigh as much as one node when aliases are counted.
 const BYTES_PER_WEIGHT: usize = 64;
@@ -44,10 +49,16 @@ pub struct Document {
 pub fn parse_all(text: &str) -> Result<Vec<Document>, ParseError> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     check_characters(text)?;
-    let mut documents = Vec::new();
-    for (index, chunk) in Chunks::new(text).enumerate() {
-        let chunk = chunk?;
-        if let Some(root) = parse_chunk(chunk)?
+    let chunks: Vec<_> = Chunks::new(text).collect();
+    let parse = |chunk: Result<Chunk<'_>, ParseError>| parse_chunk(chunk?);
+    let roots: Vec<_> = if text.len() < PARALLEL_MIN || chunks.len() == 1 {
+        chunks.into_iter().map(parse).collect()
+    } else {
+        chunks.into_par_iter().map(parse).collect()
+    };
+    let mut documents = Vec::with_capacity(roots.len());
+    for (index, root) in roots.into_iter().enumerate() {
+        if let Some(root) = root?
             && !root.is_null()
         {
             documents.push(Document { root, index });

@@ -121,7 +121,11 @@ fn values_that_do_not_fit_are_errors() {
 
 #[test]
 fn keys_at_the_top_stand_for_their_text() {
-    assert_eq!(value("True: a\n1: b\n~: c\n"), json!({"True": "a", "1": "b"}));
+    assert_eq!(value("True: a\n1: b\n"), json!({"True": "a", "1": "b"}));
+    assert_eq!(
+        error("~: c\n"),
+        "line 1: a mapping key must be a string, `~` is a !!null: quote it"
+    );
 }
 
 #[test]
