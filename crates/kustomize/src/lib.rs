@@ -11,6 +11,7 @@
 mod error;
 pub mod fieldspec;
 pub mod file;
+pub mod patch;
 pub mod resid;
 pub mod scalar;
 

@@ -39,11 +39,21 @@ pub(crate) fn is_nil_or_empty(node: &Node) -> bool {
     }
 }
 
+/// The style that a new text inherits from an old one.
+fn quotes(style: Style) -> Style {
+    if style == Style::Nothing {
+        Style::Plain
+    } else {
+        style
+    }
+}
+
 /// The scalar that go-yaml reads back after it wrote this text with this type in these quotes.
 ///
 /// A number in quotes becomes text, unless its type had to be written down beside it; text without quotes that looks
 /// like a number gets some.
 pub(crate) fn written(text: EcoString, tag: Tag, style: Style) -> Scalar {
+    let style = quotes(style);
     let is_implied = |tag: &Tag| !matches!(tag, Tag::Str) && Scalar::plain(text.clone()).tag == *tag;
     let tag = if style != Style::Plain && is_implied(&tag) {
         Tag::Str
@@ -55,7 +65,7 @@ pub(crate) fn written(text: EcoString, tag: Tag, style: Style) -> Scalar {
 
 /// Puts a text without a type into a place: quotes stay, and without quotes the text decides what it is.
 pub(crate) fn untyped(text: EcoString, style: Style) -> Scalar {
-    match style {
+    match quotes(style) {
         Style::Plain => Scalar::plain(text),
         style => Scalar {
             text,

@@ -20,27 +20,27 @@ fn run(yaml: &str, spec: &FieldSpec, create: Option<&Create>) -> Result<Value, E
 }
 
 #[track_caller]
-fn check(yaml: &str, path: &str, expected: Value) {
-    assert_eq!(run(yaml, &spec(path, false), None).unwrap(), expected);
+fn check(yaml: &str, path: &str, expected: &Value) {
+    assert_eq!(run(yaml, &spec(path, false), None).unwrap(), *expected);
 }
 
 #[track_caller]
-fn check_create(yaml: &str, path: &str, expected: Value) {
+fn check_create(yaml: &str, path: &str, expected: &Value) {
     let create = Create::Scalar(Tag::Str);
-    assert_eq!(run(yaml, &spec(path, true), Some(&create)).unwrap(), expected);
+    assert_eq!(run(yaml, &spec(path, true), Some(&create)).unwrap(), *expected);
 }
 
 #[test]
 fn mappings_and_lists() {
-    check("{a: {b: x}}", "a/b", json!({"a": {"b": "new"}}));
-    check("{a: {b: x}}", "/a/b", json!({"a": {"b": "new"}}));
+    check("{a: {b: x}}", "a/b", &json!({"a": {"b": "new"}}));
+    check("{a: {b: x}}", "/a/b", &json!({"a": {"b": "new"}}));
     check(
         "{a: [{b: x}, {c: y}]}",
         "a/b",
-        json!({"a": [{"b": "new"}, {"c": "y"}]}),
+        &json!({"a": [{"b": "new"}, {"c": "y"}]}),
     );
-    check("{a: [{b: x}]}", "a[]/b", json!({"a": [{"b": "new"}]}));
-    check("{a: [[{b: x}]]}", "a/b", json!({"a": [[{"b": "new"}]]}));
+    check("{a: [{b: x}]}", "a[]/b", &json!({"a": [{"b": "new"}]}));
+    check("{a: [[{b: x}]]}", "a/b", &json!({"a": [[{"b": "new"}]]}));
 }
 
 #[test]
@@ -48,26 +48,26 @@ fn keys_with_slashes() {
     check(
         "{annotations: {example.com/x: y}}",
         r"annotations/example.com\/x",
-        json!({"annotations": {"example.com/x": "new"}}),
+        &json!({"annotations": {"example.com/x": "new"}}),
     );
 }
 
 #[test]
 fn what_is_missing_stays_missing() {
-    check("{a: {}}", "a/b/c", json!({"a": {}}));
-    check("{a: null}", "a/b", json!({"a": null}));
-    check_create("{}", "a[]/b", json!({}));
+    check("{a: {}}", "a/b/c", &json!({"a": {}}));
+    check("{a: null}", "a/b", &json!({"a": null}));
+    check_create("{}", "a[]/b", &json!({}));
 }
 
 #[test]
 fn what_is_missing_is_made() {
-    check_create("{}", "a/b", json!({"a": {"b": "new"}}));
-    check_create("{a: null}", "a/b", json!({"a": {"b": "new"}}));
-    check_create("{a: {b: null}}", "a/b", json!({"a": {"b": "new"}}));
+    check_create("{}", "a/b", &json!({"a": {"b": "new"}}));
+    check_create("{a: null}", "a/b", &json!({"a": {"b": "new"}}));
+    check_create("{a: {b: null}}", "a/b", &json!({"a": {"b": "new"}}));
     check_create(
         "{a: [{}, {b: x}]}",
         "a/b",
-        json!({"a": [{"b": "new"}, {"b": "new"}]}),
+        &json!({"a": [{"b": "new"}, {"b": "new"}]}),
     );
 }
 
