@@ -13,4 +13,4 @@ mod timeline;
 mod wrap;
 
 pub use json::to_json;
-pub use text::{Style, to_text};
+pub use text::{Style, finding_to_text, to_text};

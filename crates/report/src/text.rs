@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firstpass_diagnostics::{Assumption, ClusterReport, Report, Severity, TierState, Verdict};
+use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity, TierState, Verdict};
 use firstpass_source::Tree;
 
 use crate::duration::human;
@@ -62,6 +62,11 @@ pub fn to_text(report: &Report, tree: &dyn Tree, style: Style) -> String {
         .map(|cluster| cluster_text(cluster, tree, style))
         .collect();
     parts.join("\n")
+}
+
+/// One finding as text, for verbs that print findings beside another result.
+pub fn finding_to_text(finding: &Finding, tree: &dyn Tree, style: Style) -> String {
+    findings::render(finding, tree, style)
 }
 
 fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> String {
@@ -211,7 +216,7 @@ fn counted(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstpass_diagnostics::{Baseline, Finding, Location, Tier, WaitingFor, WaitingOn};
+    use firstpass_diagnostics::{Baseline, Location, Tier, WaitingFor, WaitingOn};
     use firstpass_object::{ObjectId, TierName};
     use firstpass_source::MemoryTree;
 

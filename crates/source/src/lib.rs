@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: git (the rim brings it), ignore rules (they belong to what Flux packs, see `render`), writing.
 
+mod glob;
 mod memory;
 mod overlay;
 mod path;
@@ -12,6 +13,7 @@ mod work_tree;
 
 use std::sync::Arc;
 
+pub use glob::glob;
 pub use memory::MemoryTree;
 pub use overlay::OverlayTree;
 pub use path::{EscapesRoot, RepoPath};
