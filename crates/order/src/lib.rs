@@ -18,6 +18,7 @@ mod health;
 mod kinds;
 mod namespaces;
 mod need;
+mod reads;
 mod tiers;
 mod webhooks;
 mod world;
@@ -57,6 +58,7 @@ impl OrderGraph {
             needs.extend(namespaces::needs(&world, tier, &before));
             needs.extend(data::needs(&world, tier, &before));
             needs.extend(webhooks);
+            needs.extend(reads::needs(&world, tier, &before));
             needs.extend(health::needs(&world, tier, &before));
             needs.extend(claims::needs(&world, tier, &before));
         }

@@ -51,6 +51,13 @@ pub enum Needed {
         /// The kind of the objects.
         kind: GroupKind,
     },
+    /// An object that a controller reads when it handles ours, once and for good.
+    ReadOnce {
+        /// The object that is read.
+        object: ObjectId,
+        /// The fact as a sentence.
+        fact: String,
+    },
     /// A pod that uses a claim, so that the claim is bound (F-525).
     Consumer {
         /// The claim.

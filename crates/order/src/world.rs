@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use firstpass_baseline::{Release, ReleaseFacts, Stage};
 use firstpass_flux::HelmRelease;
-use firstpass_knowledge::{Effect, Knowledge, Operator, VersionPoint};
+use firstpass_knowledge::{Effect, Knowledge, Operator, ReadsOnce, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
 use firstpass_render::{Outcome, RenderedCluster, RenderedObject, Tier};
 use serde_json::Value;
@@ -35,6 +35,8 @@ pub(crate) struct World<'a> {
     pub(crate) triggered: BTreeMap<GroupKind, Vec<Triggered<'a>>>,
     /// The kinds that operators register when they start, by index into `operators`.
     pub(crate) started: BTreeMap<GroupKind, Vec<(usize, &'a Effect)>>,
+    /// What the operators that run read once.
+    pub(crate) reads_once: Vec<&'a ReadsOnce>,
     /// What could not be seen.
     pub(crate) unknowns: Unknowns,
 }
@@ -123,6 +125,7 @@ impl<'a> World<'a> {
             operators: Vec::new(),
             triggered: BTreeMap::new(),
             started: BTreeMap::new(),
+            reads_once: Vec::new(),
             unknowns: Unknowns {
                 bootstrap: stage.has_unknown_parts,
                 ..Unknowns::default()
@@ -274,6 +277,9 @@ impl<'a> World<'a> {
                 }));
             }
         }
+        let mut reads: Vec<&ReadsOnce> = operators.iter().flat_map(|at| &at.operator.reads_once).collect();
+        reads.dedup();
+        self.reads_once = reads;
         self.operators = operators;
     }
 
