@@ -28,12 +28,18 @@ pub(crate) enum Failure {
 impl Failure {
     /// Wrong usage or unreadable input.
     pub(crate) fn input(message: impl Into<String>) -> Failure {
-        Failure::Input { message: message.into(), help: None }
+        Failure::Input {
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// The same, with advice.
     pub(crate) fn input_with_help(message: impl Into<String>, help: impl Into<String>) -> Failure {
-        Failure::Input { message: message.into(), help: Some(help.into()) }
+        Failure::Input {
+            message: message.into(),
+            help: Some(help.into()),
+        }
     }
 
     /// Says it on standard error and gives the exit code.

@@ -15,16 +15,31 @@ use crate::output;
 /// If the directory cannot be read or built.
 pub(crate) fn run(arguments: &KustomizeArgs) -> Result<Exit, Failure> {
     let directory = arguments.directory.canonicalize().map_err(|error| {
-        Failure::input(format!("cannot open `{}`: {error}", arguments.directory.display()))
+        Failure::input(format!(
+            "cannot open `{}`: {error}",
+            arguments.directory.display()
+        ))
     })?;
     let root = root_of(&directory, arguments)?;
-    let below = directory.strip_prefix(&root).ok().and_then(Path::to_str).ok_or_else(|| {
-        Failure::input(format!("`{}` is not below the root `{}`", directory.display(), root.display()))
-    })?;
+    let below = directory
+        .strip_prefix(&root)
+        .ok()
+        .and_then(Path::to_str)
+        .ok_or_else(|| {
+            Failure::input(format!(
+                "`{}` is not below the root `{}`",
+                directory.display(),
+                root.display()
+            ))
+        })?;
     let tree = WorkTree::open(&root)
         .map_err(|error| Failure::input(format!("cannot open `{}`: {error}", root.display())))?
         .following_links();
-    let options = if arguments.flux { Options::flux() } else { Options::command_line() };
+    let options = if arguments.flux {
+        Options::flux()
+    } else {
+        Options::command_line()
+    };
     let built = build(&tree, &RepoPath::clamped(below), &options).map_err(failure)?;
     for warning in &built.warnings {
         anstream::eprintln!("warning: {}:{}: {}", warning.file, warning.line, warning.message);
@@ -48,7 +63,9 @@ fn root_of(directory: &Path, arguments: &KustomizeArgs) -> Result<PathBuf, Failu
             .map_err(|error| Failure::input(format!("cannot open `--root {}`: {error}", root.display())));
     }
     let top = || directory.ancestors().last().unwrap_or(directory);
-    Ok(crate::repository::root_above(directory).unwrap_or_else(top).to_path_buf())
+    Ok(crate::repository::root_above(directory)
+        .unwrap_or_else(top)
+        .to_path_buf())
 }
 
 fn failure(error: Error) -> Failure {
@@ -58,5 +75,8 @@ fn failure(error: Error) -> Failure {
         (None, _) => String::new(),
     };
     let why = error.why.map(|why| format!("\n  why: {why}")).unwrap_or_default();
-    Failure::Input { message: format!("{place}{}{why}", error.what), help: error.help }
+    Failure::Input {
+        message: format!("{place}{}{why}", error.what),
+        help: error.help,
+    }
 }

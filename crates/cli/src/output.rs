@@ -14,9 +14,9 @@ pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
         Some(path) => std::fs::write(path, text)
             .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", path.display()))),
         None => match io::stdout().lock().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::input(format!("cannot write to standard output: {error}")))
-            }
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::input(format!(
+                "cannot write to standard output: {error}"
+            ))),
             _ => Ok(()),
         },
     };

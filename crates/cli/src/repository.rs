@@ -65,14 +65,19 @@ fn work_tree(directory: &Path, file_limit_bytes: Option<u64>) -> Result<WorkTree
 pub(crate) fn entry_path(root: &Path, typed: &str) -> RepoPath {
     let canonical_root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let from_here = Path::new(typed).canonicalize().ok();
-    let inside = from_here.as_deref().and_then(|path| path.strip_prefix(&canonical_root).ok());
+    let inside = from_here
+        .as_deref()
+        .and_then(|path| path.strip_prefix(&canonical_root).ok());
     match inside.and_then(Path::to_str) {
         Some(path) => RepoPath::clamped(path),
         None => RepoPath::clamped(typed),
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the root is looked for on disk, before there is a tree")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is looked for on disk, before there is a tree"
+)]
 fn is_marked(directory: &Path) -> bool {
     ROOT_MARKS.iter().any(|mark| directory.join(mark).exists())
 }

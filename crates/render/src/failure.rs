@@ -60,11 +60,7 @@ pub enum UnrenderedReason {
 
 impl TierFailure {
     /// A refusal by Flux: severity error, verdict invalid.
-    pub fn refused(
-        rule: &'static str,
-        reason: &'static str,
-        message: impl Into<String>,
-    ) -> TierFailure {
+    pub fn refused(rule: &'static str, reason: &'static str, message: impl Into<String>) -> TierFailure {
         TierFailure {
             rule,
             severity: Severity::Error,

@@ -22,7 +22,7 @@ mod resolve;
 mod timestamp;
 
 pub use decode::{DecodeError, from_node, nearest};
-pub use emit::{Writer, emit, emit_all};
+pub use emit::{Writer, emit, emit_all, go_float};
 pub use encoding::decode;
 pub use error::ParseError;
 pub use locate::{Found, PathSegment, Span, locate, locate_nearest};

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::resid::{Gvk, ResId};
 
 pub use lookup::{Step, get, get_mut, look_up, step_into};
+pub(crate) use path::as_go_int;
 pub use path::{PathPart, split_path, split_path_smart};
 
 /// How deep a tree may be for a walk. Trees that were read from text are never that deep.

@@ -1,7 +1,8 @@
 //! Floats as Go's `%g` writes them.
 
-/// The shortest text that reads back as the same float; with an exponent below 0.0001 and from 1,000,000 on.
-pub(crate) fn go_float(value: f64) -> String {
+/// A float as Go writes it by `%g`: the shortest text that reads back as the same float, with an exponent below 0.0001
+/// and from 1,000,000 on.
+pub fn go_float(value: f64) -> String {
     // Where two shortest texts are equally near, Go and serde_json take the even one; the standard library does not.
     let shortest =
         serde_json::Number::from_f64(value).map_or_else(|| value.to_string(), |number| number.to_string());

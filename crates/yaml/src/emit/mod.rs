@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::json::whole_if_possible;
 
-pub(crate) use float::go_float;
+pub use float::go_float;
 use order::in_natural_order;
 use scalar::{Analysis, Quoting};
 
