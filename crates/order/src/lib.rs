@@ -19,7 +19,9 @@ mod kinds;
 mod namespaces;
 mod need;
 mod reads;
+mod scc;
 mod tiers;
+mod waits;
 mod webhooks;
 mod world;
 
@@ -29,6 +31,7 @@ use firstpass_render::RenderedCluster;
 
 pub use need::{Answer, Blocked, How, Need, Needed, Provider};
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};
+pub use waits::{Deadlock, Wait, WaitStep};
 pub use world::Unknowns;
 
 use crate::world::World;

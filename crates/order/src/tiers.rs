@@ -197,12 +197,15 @@ impl TierGraph {
     /// The cycles among `dependsOn` edges, each once, as the tiers on it in order of index. A tier that depends on
     /// itself is a cycle of one.
     pub fn dependency_cycles(&self) -> Vec<Vec<TierIndex>> {
-        let mut search = CycleSearch::new(self);
-        for tier in self.indices() {
-            search.visit(tier);
-        }
-        search.cycles.sort();
-        search.cycles
+        let edges: Vec<Vec<usize>> = self
+            .nodes
+            .iter()
+            .map(|node| node.depends_on.iter().map(|tier| tier.0).collect())
+            .collect();
+        let cycles = crate::scc::cycles(&edges).into_iter();
+        cycles
+            .map(|cycle| cycle.into_iter().map(TierIndex).collect())
+            .collect()
     }
 }
 
@@ -220,85 +223,6 @@ fn gated_by(gate: &Gate, children: &[TierIndex], by_name: &BTreeMap<TierName, Ti
                     .copied()
             })
             .collect(),
-    }
-}
-
-/// Tarjan's search for strongly connected parts, with a stack of its own so that long chains cannot overflow ours.
-struct CycleSearch<'graph> {
-    graph: &'graph TierGraph,
-    /// When each tier was first met, from 1; 0 if it was not.
-    met_at: Vec<usize>,
-    /// The earliest tier on the current path that each tier reaches.
-    low: Vec<usize>,
-    on_path: Vec<bool>,
-    path: Vec<TierIndex>,
-    clock: usize,
-    cycles: Vec<Vec<TierIndex>>,
-}
-
-impl<'graph> CycleSearch<'graph> {
-    fn new(graph: &'graph TierGraph) -> CycleSearch<'graph> {
-        let size = graph.nodes.len();
-        CycleSearch {
-            graph,
-            met_at: vec![0; size],
-            low: vec![0; size],
-            on_path: vec![false; size],
-            path: Vec::new(),
-            clock: 0,
-            cycles: Vec::new(),
-        }
-    }
-
-    fn visit(&mut self, start: TierIndex) {
-        if self.met_at[start.0] != 0 {
-            return;
-        }
-        self.enter(start);
-        let mut calls = vec![(start, 0)];
-        while let Some((tier, next)) = calls.pop() {
-            let Some(dependency) = self.graph.node(tier).depends_on.get(next).copied() else {
-                self.leave(tier);
-                if let Some((caller, _)) = calls.last() {
-                    self.low[caller.0] = self.low[caller.0].min(self.low[tier.0]);
-                }
-                continue;
-            };
-            calls.push((tier, next + 1));
-            if self.met_at[dependency.0] == 0 {
-                self.enter(dependency);
-                calls.push((dependency, 0));
-            } else if self.on_path[dependency.0] {
-                self.low[tier.0] = self.low[tier.0].min(self.met_at[dependency.0]);
-            }
-        }
-    }
-
-    fn enter(&mut self, tier: TierIndex) {
-        self.clock += 1;
-        self.met_at[tier.0] = self.clock;
-        self.low[tier.0] = self.clock;
-        self.on_path[tier.0] = true;
-        self.path.push(tier);
-    }
-
-    fn leave(&mut self, tier: TierIndex) {
-        if self.low[tier.0] != self.met_at[tier.0] {
-            return;
-        }
-        let start = self
-            .path
-            .iter()
-            .rposition(|other| *other == tier)
-            .unwrap_or_default();
-        let mut part = self.path.split_off(start);
-        for member in &part {
-            self.on_path[member.0] = false;
-        }
-        part.sort();
-        if part.len() > 1 || self.graph.node(tier).depends_on.contains(&tier) {
-            self.cycles.push(part);
-        }
     }
 }
 
