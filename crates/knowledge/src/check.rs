@@ -170,6 +170,19 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// An effect can only come before a status that the kind of the reconciled object has.
+    fn status(&self, kind: &KindSelector, status: &str) -> Result<(), Error> {
+        let defs = self.all.select(std::slice::from_ref(kind));
+        let names: Vec<&str> = defs
+            .flat_map(|def| &def.status)
+            .filter_map(|write| write.name.as_deref())
+            .collect();
+        if names.contains(&status) {
+            return Ok(());
+        }
+        self.unknown(&format!("status of `{kind}`"), status, names)
+    }
+
     fn workloads(&self, workloads: &[Workload]) -> Result<(), Error> {
         for workload in workloads {
             workload

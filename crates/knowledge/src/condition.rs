@@ -11,6 +11,8 @@ pub struct Condition {
     pub path: Option<String>,
     /// The value that must be found; absent: any that Helm's templates take as true.
     pub equals: Option<Value>,
+    /// A part of the text that must be found, such as the name of a package in its URL.
+    pub contains: Option<String>,
     /// What counts where the path is not set, such as the chart's default. Absent: null, which is not true.
     #[serde(default)]
     pub default: Value,
@@ -31,6 +33,7 @@ impl Condition {
         let Condition {
             path,
             equals,
+            contains,
             default,
             not,
             any,
@@ -38,9 +41,10 @@ impl Condition {
         } = self;
         let clause = path.as_deref().is_none_or(|path| {
             let found = lookup(values, path).unwrap_or(default);
-            match equals {
-                Some(wanted) => found == wanted,
-                None => truthy(found),
+            match (equals, contains) {
+                (Some(wanted), _) => found == wanted,
+                (None, Some(part)) => found.as_str().is_some_and(|text| text.contains(part.as_str())),
+                (None, None) => truthy(found),
             }
         });
         let any = any.is_empty() || any.iter().any(|condition| condition.holds(values));
@@ -117,6 +121,11 @@ mod tests {
         assert!(all.holds(&json!({"a": "x"})));
         assert!(!all.holds(&json!({"a": "x", "b": 1})));
         assert!(condition(json!({"path": "mode", "equals": "x"})).holds(&json!({"mode": "x"})));
+        assert!(
+            condition(json!({"path": "image", "contains": "aws"}))
+                .holds(&json!({"image": "x/provider-aws:v1"}))
+        );
+        assert!(!condition(json!({"path": "image", "contains": "aws"})).holds(&json!({})));
     }
 
     #[test]

@@ -95,6 +95,13 @@ impl KindDef {
         served.map(|version| version.name.as_str()).collect()
     }
 
+    /// Does a release of the product serve this version? None: nothing is known of the version, so a file that uses it
+    /// may well be right.
+    pub fn serves(&self, version: &str, point: VersionPoint) -> Option<bool> {
+        let known = self.versions.iter().find(|known| known.name == version);
+        known.map(|known| known.range.contains(point))
+    }
+
     /// What a wait for this kind's objects proves in the end.
     pub fn wait_proof(&self) -> WaitProof {
         let mut sets = self

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::condition::Condition;
+use crate::condition::{Condition, lookup};
 use crate::kind::{KindDef, Scope as KindScope, ServedVersion, plural_of};
 use crate::parts::{ObjectTemplate, Webhook, Workload};
 use crate::selector::KindSelector;
@@ -120,11 +120,13 @@ pub struct KindTemplate {
     pub kind: String,
     /// The plural, with placeholders; absent: made from the kind.
     pub plural: Option<String>,
-    /// The scope.
-    #[serde(default)]
-    pub scope: KindScope,
+    /// The scope, with placeholders; whatever does not read `Namespaced` is `Cluster`.
+    pub scope: String,
     /// The served versions, with placeholders.
+    #[serde(default)]
     pub versions: Vec<String>,
+    /// The list in the object whose items have the served versions as `name`.
+    pub versions_at: Option<String>,
 }
 
 impl KindTemplate {
@@ -145,18 +147,30 @@ impl KindTemplate {
             Some(plural) => scope.text(plural)?,
             None => plural_of(&kind),
         };
-        let version = |template: &String| {
-            Some(ServedVersion {
-                name: scope.text(template)?,
-                range: VersionRange::default(),
-            })
+        let fixed = self.versions.iter().filter_map(|template| scope.text(template));
+        let listed = self
+            .versions_at
+            .as_deref()
+            .and_then(|path| lookup(object, path)?.as_array());
+        let listed = listed
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item["name"].as_str())
+            .map(str::to_owned);
+        let served = |name| ServedVersion {
+            name,
+            range: VersionRange::default(),
         };
         Some(KindDef {
             group: scope.text(&self.group)?,
             kind,
             plural,
-            scope: self.scope,
-            versions: self.versions.iter().filter_map(version).collect(),
+            scope: if scope.text(&self.scope)? == "Namespaced" {
+                KindScope::Namespaced
+            } else {
+                KindScope::Cluster
+            },
+            versions: fixed.chain(listed).map(served).collect(),
             controller: None,
             initial_status: Value::Null,
             status: Vec::new(),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::condition::Condition;
+use crate::condition::{Condition, lookup};
 use crate::selector::KindSelector;
 use crate::template::Scope;
 use crate::version::VersionRange;
@@ -65,6 +65,8 @@ impl WorkloadKind {
 pub struct ObjectTemplate {
     /// One per object of this kind, which `{each.…}` then refers to.
     pub for_each: Option<KindSelector>,
+    /// One per item of the list at this path of the values, which `{each.…}` then refers to.
+    pub each_value: Option<String>,
     /// Whether the values (or the reconciled object) ask for it.
     pub when: Option<Condition>,
     /// Whether it comes back when somebody deletes it.
@@ -78,6 +80,32 @@ impl ObjectTemplate {
     /// The object in this scope; None where a placeholder cannot be filled.
     pub fn render(&self, scope: &Scope<'_>) -> Option<Value> {
         scope.value(&self.manifest)
+    }
+
+    /// The objects that a release (or a reconciled object) asks for: none, one, or one per item of `each_value`.
+    /// What `for_each` ranges over is not known here; the caller sets `scope.each` for it and renders one by one.
+    pub fn render_all(&self, scope: &Scope<'_>) -> Vec<Value> {
+        let asked = scope.values.or(scope.object).unwrap_or(&Value::Null);
+        if self
+            .when
+            .as_ref()
+            .is_some_and(|condition| !condition.holds(asked))
+        {
+            return Vec::new();
+        }
+        match &self.each_value {
+            None => self.render(scope).into_iter().collect(),
+            Some(path) => {
+                let items = lookup(asked, path).and_then(Value::as_array);
+                let render = |item| {
+                    self.render(&Scope {
+                        each: Some(item),
+                        ..*scope
+                    })
+                };
+                items.into_iter().flatten().filter_map(render).collect()
+            }
+        }
     }
 }
 

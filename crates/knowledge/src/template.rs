@@ -1,6 +1,7 @@
 //! Placeholders in data files: `{object.spec.crd.spec.names.kind}`, `{release}-controller`, `{values.name:default}`.
 //!
-//! A text that is one placeholder and nothing else becomes the value itself, so that numbers and maps survive.
+//! A text that is one placeholder and nothing else becomes the value itself, so that numbers and maps survive;
+//! `{text values.flag:false}` makes it a text all the same, as annotations need.
 //! What cannot be found and has no default makes the whole template void: the fact does not apply.
 
 use crate::condition::lookup;
@@ -69,6 +70,12 @@ impl Scope<'_> {
     }
 
     fn resolve(&self, placeholder: &str) -> Option<Value> {
+        if let Some(placeholder) = placeholder.strip_prefix("text ") {
+            return self.resolve(placeholder).map(|value| match value {
+                Value::String(text) => Value::String(text),
+                value => Value::String(value.to_string()),
+            });
+        }
         let (name, default) = match placeholder.split_once(':') {
             Some((name, default)) => (name, Some(default)),
             None => (placeholder, None),
@@ -87,6 +94,14 @@ impl Scope<'_> {
             "namespace" => Some(self.namespace.into()),
             "now" => Some(self.now.into()),
             "fullname" => Some(self.fullname().into()),
+            "fullname26" => Some(
+                self.fullname()
+                    .chars()
+                    .take(26)
+                    .collect::<String>()
+                    .trim_end_matches('-')
+                    .into(),
+            ),
             _ => None,
         }
     }
@@ -115,7 +130,7 @@ impl Scope<'_> {
 fn whole_placeholder(text: &str) -> Option<&str> {
     text.strip_prefix('{')?
         .strip_suffix('}')
-        .filter(|name| !name.contains(['{', '}']))
+        .filter(|name| !name.strip_suffix(":{}").unwrap_or(name).contains(['{', '}']))
 }
 
 /// A default is JSON where it reads as such (`true`, `3`), else text.
@@ -156,6 +171,11 @@ mod tests {
         let scope = Scope::default();
         assert_eq!(scope.text("{object.spec.name}"), None);
         assert_eq!(scope.value(&json!("{values.replicas:2}")), Some(json!(2)));
+        assert_eq!(scope.value(&json!("{values.spec:{}}")), Some(json!({})));
+        assert_eq!(
+            scope.value(&json!("{text values.flag:false}")),
+            Some(json!("false"))
+        );
         assert_eq!(scope.text("{values.name:longhorn}"), Some("longhorn".to_owned()));
         assert_eq!(scope.text("{unclosed"), None);
         assert_eq!(scope.text("{nonsense}"), None);
