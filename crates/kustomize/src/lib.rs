@@ -14,5 +14,7 @@ pub mod file;
 pub mod patch;
 pub mod resid;
 pub mod scalar;
+pub mod selector;
+pub mod vars;
 
 pub use error::Error;
