@@ -1,1 +1,25 @@
-//! Flux's and the workload controllers as state machines: event and time in, requests and a wake-up time out.
+//! What do the controllers of a cluster do when something changes, and when?
+//!
+//! Each controller is a state machine: it is told of changes and of the time, asks the API server for what it needs, and
+//! says when it wants to be woken next.
+//!
+//! ```text
+//! API server ── changes ──► Controller::observe ──► its queue and timers
+//! clock ───────── now ────► Controller::wake ────► requests to the API server, lines of the journal
+//!                           Controller::next_wake ──► clock
+//! ```
+//!
+//! Absent on purpose: clocks, threads, sockets, and chance. How long things take comes through [`Delays`], what sources
+//! hold through [`Contents`]. The one who drives the controllers is crate `sim`.
+
+mod cel;
+mod context;
+mod flux_api;
+pub mod kustomization;
+mod queue;
+pub mod readiness;
+mod status;
+mod time;
+
+pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, Line, VariableLookup};
+pub use kustomization::KustomizationController;

@@ -1,0 +1,143 @@
+//! What a controller may ask of its surroundings: the server, the time, how long things take, and a journal to write to.
+//!
+//! A controller never waits. It is handed a [`Context`] when something changed or when a wake-up that it asked for is due,
+//! asks the [`ApiServer`] what it needs (requests are plain values, answered at once), and says when it wants to be woken
+//! next. Whoever drives it owns time, delivery and order.
+
+use std::sync::Arc;
+
+use firstpass_apiserver::{ApiError, ApiServer, Apply, Duration, Request, Response, Target, Time};
+use firstpass_flux::{ControllerSettings, Kustomization};
+use firstpass_object::ObjectId;
+use serde_json::Value;
+
+use crate::kustomization::Obstacle;
+
+/// How long things take, and whatever else a schedule decides.
+pub trait Delays {
+    /// How long a thing takes for a subject, the how-many-th time it is done. `name` is a name of `timing`.
+    fn delay(&self, name: &str, subject: &str, nth: u64) -> Duration;
+
+    /// An interval with Flux's jitter (F-1103).
+    fn jittered(&self, interval: Duration, subject: &str, nth: u64) -> Duration;
+}
+
+/// One line of the trace: something changed its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When.
+    pub at: Time,
+    /// Who did it, such as `kustomize-controller`.
+    pub actor: &'static str,
+    /// What it is about: an object, written as reports write it.
+    pub subject: String,
+    /// What happened.
+    pub what: String,
+}
+
+/// What a Flux Kustomization builds to.
+#[derive(Clone, Debug, Default)]
+pub struct Built {
+    /// The objects, in kustomize's order, after substitution, as they are sent to the API server.
+    pub objects: Vec<Arc<Value>>,
+    /// Texts in the objects whose real value nobody knows.
+    pub unknown_tokens: Arc<[String]>,
+    /// Whether the contents cannot be seen: the tier is taken to apply fine.
+    pub unrendered: bool,
+}
+
+/// Why a Flux Kustomization cannot be built.
+#[derive(Clone, Debug)]
+pub enum BuildFailure {
+    /// The path is not in the artifact (F-136).
+    PathMissing {
+        /// What Flux says.
+        message: String,
+    },
+    /// Building, decrypting or substituting failed (F-138).
+    Failed {
+        /// What Flux says.
+        message: String,
+        /// What stands in the way.
+        obstacles: Vec<Obstacle>,
+    },
+}
+
+/// Reads a ConfigMap or Secret of the cluster: kind, namespace, name.
+pub type VariableLookup<'a> = dyn FnMut(&str, &str, &str) -> Option<Arc<Value>> + 'a;
+
+/// What a source has to offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// The revision, as Flux writes it (F-901 to F-903).
+    pub revision: String,
+    /// The digest of the contents.
+    pub digest: String,
+}
+
+/// The contents of sources: what they offer now, and what Flux Kustomizations make of it.
+pub trait Contents {
+    /// What a source offers at the moment; `None` if nobody can say, which is taken as "something".
+    fn artifact(&self, source: &ObjectId) -> Option<Artifact>;
+
+    /// Builds a Flux Kustomization out of the artifact at a revision; variables come from what the cluster holds now.
+    fn build(
+        &self,
+        tier: &Kustomization,
+        revision: &str,
+        variables: &mut VariableLookup<'_>,
+    ) -> Result<Built, BuildFailure>;
+}
+
+/// The surroundings of a controller for one call.
+pub struct Context<'a> {
+    /// The virtual time.
+    pub now: Time,
+    /// How Flux is set up.
+    pub settings: &'a ControllerSettings,
+    /// What sources hold.
+    pub contents: &'a dyn Contents,
+    /// The API server.
+    pub server: &'a mut ApiServer,
+    /// How long things take.
+    pub delays: &'a dyn Delays,
+    /// The lines written so far.
+    pub journal: &'a mut Vec<Line>,
+}
+
+/// A controller: objects change, time passes, and it acts.
+pub trait Controller {
+    /// Something changed. `old` is absent for a new object, `new` for one that is gone.
+    fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>);
+
+    /// Does what is due.
+    fn wake(&mut self, context: &mut Context<'_>);
+
+    /// When it wants to be woken next.
+    fn next_wake(&self) -> Option<Time>;
+
+    /// Whether something that takes its time is under way that will change something. Retries and polls are not: a
+    /// rehearsal is over when nothing else is pending and they have been tried in vain.
+    fn is_working(&self) -> bool;
+}
+
+impl Context<'_> {
+    /// Reads an object; `None` if there is no such object.
+    pub fn get(&mut self, target: Target) -> Result<Option<Arc<Value>>, ApiError> {
+        match self.server.call(&Request::Get(target)) {
+            Ok(response) => Ok(response.object().cloned()),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Applies an object.
+    pub fn apply(&mut self, apply: Apply) -> Result<Response, ApiError> {
+        self.server.call(&Request::Apply(apply))
+    }
+
+    /// Writes a line of the journal.
+    pub fn note(&mut self, actor: &'static str, subject: impl ToString, what: impl Into<String>) {
+        self.journal.push(Line { at: self.now, actor, subject: subject.to_string(), what: what.into() });
+    }
+}

@@ -1,0 +1,256 @@
+//! The first look at a Kustomization: deletion, finalizer, suspension, source, dependencies (F-110).
+
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_flux::{Kustomization, KustomizeGate, SourceKind, SourceName, names};
+use firstpass_object::{ObjectExt, TierName};
+use serde_json::Value;
+
+use super::{Attempt, Failure, KustomizationController, Next, Obstacle, OutcomeResult, Retry};
+use crate::cel::Expression;
+use crate::context::Context;
+use crate::flux_api;
+use crate::status::Status;
+use crate::time::of_flux;
+
+/// How long a source without an artifact is given (F-133).
+pub(super) const ARTIFACT_RETRY: Duration = Duration::from_secs(30);
+
+impl KustomizationController {
+    /// Looks at a Kustomization whose turn it is. Either an attempt runs afterwards, or the look is over.
+    pub(super) fn begin(&mut self, tier: &TierName, context: &mut Context<'_>) {
+        let target = flux_api::kustomization(tier);
+        let Ok(Some(object)) = context.get(target.clone()) else {
+            self.queue.remove(tier);
+            return;
+        };
+        self.record(tier).looks += 1;
+        if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+            self.finalize(tier, &object, context);
+            return;
+        }
+        if !has_finalizer(&object) {
+            flux_api::write_finalizers(context, &target, &[names::FINALIZER], names::KUSTOMIZE_MANAGER);
+            self.queue.add_rate_limited(tier.clone(), context.now);
+            return;
+        }
+        let kustomization = Kustomization::read(&object).value;
+        if kustomization.spec.suspend {
+            self.leave_suspended(tier, &object, context);
+            return;
+        }
+        match self.check_prerequisites(&kustomization, context) {
+            Ok(revision) => self.start(tier, kustomization, &object, revision, context),
+            Err(failure) => self.refuse(tier, &object, failure, context),
+        }
+    }
+
+    /// Steps 4 to 8 of F-110. Gives the revision of the artifact to work with.
+    fn check_prerequisites(&self, kustomization: &Kustomization, context: &mut Context<'_>) -> Result<String, Failure> {
+        check_expressions(kustomization, context)?;
+        let revision = find_artifact(kustomization, context)?;
+        super::dependencies::check(kustomization, &revision, context)?;
+        Ok(revision)
+    }
+
+    fn leave_suspended(&mut self, tier: &TierName, object: &Value, context: &mut Context<'_>) {
+        // F-151: the status is still concluded, so a Ready one takes over the new generation.
+        let mut status = Status::of(object);
+        if status.condition_status(names::condition::READY) == "True" {
+            status.set("observedGeneration", flux_api::generation(object).into());
+            write(context, tier, &status);
+        }
+        self.conclude(tier, context.now, OutcomeResult::Suspended, Next::Event, context);
+    }
+
+    /// Ends a look that did not get to an attempt.
+    pub(super) fn refuse(&mut self, tier: &TierName, object: &Value, failure: Failure, context: &mut Context<'_>) {
+        let generation = flux_api::generation(object);
+        let mut status = Status::of(object);
+        let before = status.condition_field(names::condition::READY, "message").to_owned();
+        status.set_condition(
+            names::condition::READY,
+            "False",
+            failure.reason,
+            &failure.message,
+            generation,
+            context.now,
+        );
+        if failure.retry == Retry::Never {
+            status.set_condition(
+                names::condition::STALLED,
+                "True",
+                failure.reason,
+                &failure.message,
+                generation,
+                context.now,
+            );
+            if failure.reason == names::reason::INVALID_CEL_EXPRESSION {
+                // F-125, F-150: terminal errors count as observed.
+                status.set("observedGeneration", generation.into());
+            }
+        }
+        write(context, tier, &status);
+        if before != failure.message {
+            note_ready(context, tier, "False", failure.reason, &failure.message);
+        }
+        let next = Next::from(failure.retry);
+        self.conclude(tier, context.now, OutcomeResult::Failed(failure), next, context);
+    }
+
+    fn start(
+        &mut self,
+        tier: &TierName,
+        kustomization: Kustomization,
+        object: &Arc<Value>,
+        revision: String,
+        context: &mut Context<'_>,
+    ) {
+        self.record(tier).attempts += 1;
+        let attempt = Attempt::new(kustomization, object, revision, context);
+        self.attempts.insert(tier.clone(), attempt);
+    }
+}
+
+fn has_finalizer(object: &Value) -> bool {
+    object.items_at(&["metadata", "finalizers"]).iter().any(|finalizer| finalizer == names::FINALIZER)
+}
+
+/// Writes the status of a Kustomization.
+pub(super) fn write(context: &mut Context<'_>, tier: &TierName, status: &Status) {
+    flux_api::write_status(context, &flux_api::kustomization(tier), status, names::KUSTOMIZE_STATUS_MANAGER);
+}
+
+/// Notes a Ready condition in the journal.
+pub(super) fn note_ready(context: &mut Context<'_>, tier: &TierName, ready: &str, reason: &str, message: &str) {
+    let line = format!("Ready={ready} {reason}: {}", message.replace('\n', " "));
+    context.note(super::ACTOR, flux_api::kustomization_id(tier), line);
+}
+
+/// F-110 (4) and (5), F-143.
+fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Result<(), Failure> {
+    let spec = &kustomization.spec;
+    let terminal = |message: String| Failure {
+        reason: names::reason::INVALID_CEL_EXPRESSION,
+        message: format!("Reconciliation failed terminally due to configuration error: {message}"),
+        obstacles: vec![Obstacle::Configuration { message }],
+        retry: Retry::Never,
+    };
+    if context.settings.flux.at_least(5) {
+        let mut seen = Vec::new();
+        for check in &spec.health_check_exprs {
+            let expressions = [Some(&check.current), check.in_progress.as_ref(), check.failed.as_ref()];
+            for expression in expressions.into_iter().flatten() {
+                Expression::compile(expression)
+                    .map_err(|error| terminal(format!("failed to parse the CEL expression '{expression}': {error}")))?;
+            }
+            let key = (firstpass_object::group_of(&check.api_version), &check.kind);
+            if seen.contains(&key) && context.settings.flux.at_least(8) {
+                // F-534, F-1752
+                return Err(terminal(format!("duplicate custom health check for {} {}", check.api_version, check.kind.as_deref().unwrap_or("*"))));
+            }
+            seen.push(key);
+        }
+    }
+    if context.settings.flux.at_least(7) {
+        for dependency in &spec.depends_on {
+            if let Some(expression) = &dependency.ready_expr {
+                Expression::compile(expression)
+                    .map_err(|error| terminal(format!("failed to parse expression '{expression}': {error}")))?;
+            }
+        }
+    }
+    let account = spec.decryption.as_ref().and_then(|decryption| decryption.service_account_name.as_ref());
+    if account.is_some() && context.settings.flux.at_least(6) && !context.settings.gate(KustomizeGate::ObjectLevelWorkloadIdentity) {
+        return Err(Failure {
+            reason: "FeatureGateDisabled",
+            message: "to use spec.decryption.serviceAccountName for decryption authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
+            obstacles: vec![Obstacle::Configuration {
+                message: "`spec.decryption.serviceAccountName` needs the feature gate ObjectLevelWorkloadIdentity".to_owned(),
+            }],
+            retry: Retry::Never,
+        });
+    }
+    Ok(())
+}
+
+/// The revision of the artifact of the Kustomization's source (F-112, F-130 to F-133).
+fn find_artifact(kustomization: &Kustomization, context: &mut Context<'_>) -> Result<String, Failure> {
+    let retry = Retry::After(of_flux(kustomization.spec.retry_interval()));
+    let Some(source) = kustomization.source() else {
+        return Err(Failure {
+            reason: names::reason::ARTIFACT_FAILED,
+            message: "spec.sourceRef is missing".to_owned(),
+            obstacles: vec![Obstacle::Configuration { message: "`spec.sourceRef` is missing".to_owned() }],
+            retry,
+        });
+    };
+    deny_access(kustomization, &source, retry, context)?;
+    let obstacle = || vec![Obstacle::Source { source: source.id() }];
+    let found = context.get(flux_api::source(&source, context.settings.flux));
+    let object = match found {
+        Ok(Some(object)) => object,
+        Ok(None) => {
+            return Err(Failure {
+                reason: names::reason::ARTIFACT_FAILED,
+                message: format!("{} \"{}\" not found", flux_api::source_resource(source.kind), source.name),
+                obstacles: obstacle(),
+                retry,
+            });
+        }
+        Err(error) => {
+            return Err(Failure {
+                reason: names::reason::ARTIFACT_FAILED,
+                message: error.to_string(),
+                obstacles: obstacle(),
+                retry: Retry::Backoff,
+            });
+        }
+    };
+    match object.text_at(&["status", "artifact", "revision"]) {
+        Some(revision) => Ok(revision.to_owned()),
+        None => Err(Failure {
+            reason: names::reason::ARTIFACT_FAILED,
+            message: "Source artifact not found, retrying in 30s".to_owned(),
+            obstacles: obstacle(),
+            retry: Retry::After(ARTIFACT_RETRY),
+        }),
+    }
+}
+
+/// F-131, F-1716.
+fn deny_access(
+    kustomization: &Kustomization,
+    source: &SourceName,
+    retry: Retry,
+    context: &Context<'_>,
+) -> Result<(), Failure> {
+    let foreign = source.namespace != kustomization.name.namespace;
+    let message = if foreign && context.settings.no_cross_namespace_refs {
+        format!(
+            "can't access '{}/{}/{}', cross-namespace references have been blocked",
+            source.kind.as_str(),
+            source.namespace,
+            source.name
+        )
+    } else if source.kind == SourceKind::ExternalArtifact && !context.settings.gate(KustomizeGate::ExternalArtifact) {
+        "ExternalArtifact feature gate is not enabled".to_owned()
+    } else {
+        return Ok(());
+    };
+    let retry = if context.settings.flux.at_least(7) { Retry::Never } else { retry };
+    Err(Failure {
+        reason: names::reason::ACCESS_DENIED,
+        obstacles: vec![Obstacle::Configuration { message: message.clone() }],
+        message,
+        retry,
+    })
+}
+
+/// When an attempt that begins now has the artifact and the build at hand.
+pub(super) fn build_done_at(context: &Context<'_>, subject: &str, nth: u64) -> Time {
+    context.now
+        + context.delays.delay("flux-artifact-fetch", subject, nth)
+        + context.delays.delay("flux-build", subject, nth)
+}

@@ -1,0 +1,197 @@
+//! Waiting for objects: the stage wait and the health wait (F-202, F-500 to F-508, F-533).
+
+use std::collections::BTreeMap;
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_flux::{HealthCheckExpr, KustomizeGate, names};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
+
+use super::attempt::Attempt;
+use super::{Obstacle, submit};
+use crate::cel::Expression;
+use crate::context::Context;
+use crate::readiness::{self, Health, Status};
+
+/// A wait for a set of objects.
+#[derive(Clone, Debug)]
+pub(super) struct HealthWait {
+    began_at: Time,
+    deadline: Time,
+    limit: Duration,
+    /// What was last seen of each object; they start as Unknown (F-504).
+    seen: BTreeMap<ObjectId, Health>,
+    in_stage: bool,
+    /// The server's revision at the last poll: where nothing changed there is nothing to see.
+    polled_at: Option<u64>,
+}
+
+/// What a poll came to.
+pub(super) enum Verdict {
+    Healthy,
+    Pending,
+    /// Some object has failed, and that is enough (F-504).
+    FailedEarly(String),
+    TimedOut(String),
+}
+
+impl HealthWait {
+    /// The wait after the first two stages.
+    pub(super) fn of_stage(ids: Vec<ObjectId>, now: Time, limit: Duration) -> HealthWait {
+        HealthWait::new(ids, now, limit, true)
+    }
+
+    /// The wait at the end of an attempt.
+    pub(super) fn of_checks(ids: Vec<ObjectId>, now: Time, limit: Duration) -> HealthWait {
+        HealthWait::new(ids, now, limit, false)
+    }
+
+    fn new(ids: Vec<ObjectId>, now: Time, limit: Duration, in_stage: bool) -> HealthWait {
+        let seen = ids.into_iter().map(|id| (id, Health::unknown())).collect();
+        HealthWait { began_at: now, deadline: now + limit, limit, seen, in_stage, polled_at: None }
+    }
+
+    pub(super) fn began_at(&self) -> Time {
+        self.began_at
+    }
+
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// What is not Current yet.
+    pub(super) fn obstacles(&self) -> Vec<Obstacle> {
+        let pending = self.seen.iter().filter(|(_, health)| health.status != Status::Current);
+        pending
+            .map(|(object, health)| Obstacle::Unhealthy {
+                object: object.clone(),
+                status: health.status.as_str(),
+                message: health.message.clone(),
+                in_stage: self.in_stage,
+            })
+            .collect()
+    }
+
+    /// Looks at every object.
+    pub(super) fn poll(&mut self, expressions: &[HealthCheckExpr], no_fail_fast: bool, context: &Context<'_>) -> Verdict {
+        let revision = context.server.log().head().0;
+        if self.polled_at != Some(revision) {
+            self.polled_at = Some(revision);
+            for (id, health) in &mut self.seen {
+                *health = health_of(id, expressions, context);
+            }
+        }
+        let is = |wanted: Status| self.seen.values().filter(|health| health.status == wanted).count();
+        let (current, failed) = (is(Status::Current), is(Status::Failed));
+        if current == self.seen.len() {
+            return Verdict::Healthy;
+        }
+        let fail_fast = !no_fail_fast && !context.settings.gate(KustomizeGate::DisableFailFastBehavior);
+        // F-1732: the wait ends since 2.8 when nothing is left to hope for.
+        let hopeless = context.settings.flux.at_least(8) && current + failed == self.seen.len();
+        if failed > 0 && (fail_fast || hopeless) {
+            let items = self.list(|status| status == Status::Failed);
+            return Verdict::FailedEarly(format!("failed early due to stalled resources: [{items}]"));
+        }
+        if context.now >= self.deadline {
+            let items = self.list(|status| status != Status::Current);
+            return Verdict::TimedOut(format!("timeout waiting for: [{items}]"));
+        }
+        Verdict::Pending
+    }
+
+    /// F-505, with the order of identities where Flux has Go's map order.
+    fn list(&self, wanted: impl Fn(Status) -> bool) -> String {
+        let items = self.seen.iter().filter(|(_, health)| wanted(health.status));
+        let items: Vec<String> = items
+            .map(|(id, health)| {
+                let error = health.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+                format!("{id} status: '{}'{error}", health.status.as_str())
+            })
+            .collect();
+        items.join(", ")
+    }
+
+    /// The limit of the wait.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
+    }
+}
+
+/// The health of one object, by the expressions of the Kustomization if there are some for its kind (F-533, F-534).
+fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'_>) -> Health {
+    let Some(object) = context.server.object(id) else {
+        if context.server.resource(&id.group_kind()).is_none() {
+            let message = format!("no matches for kind \"{}\" in group \"{}\"", id.kind, id.group);
+            return Health::error(message);
+        }
+        return Health::not_found();
+    };
+    let flux = context.settings.flux;
+    let is_job = id.is("batch", "Job");
+    let check = expressions.iter().find(|check| {
+        let kind_fits = match &check.kind {
+            Some(kind) => *kind == id.kind,
+            None => flux.at_least(9),
+        };
+        kind_fits && group_of(&check.api_version) == id.group
+    });
+    match check.filter(|_| flux.at_least(5) && !is_job) {
+        Some(check) => by_expressions(check, object),
+        None => readiness::health(object, flux),
+    }
+}
+
+/// F-533: the generation first, then inProgress, failed, current.
+fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health {
+    let generation = object.at(&["metadata", "generation"]).and_then(serde_json::Value::as_i64);
+    let observed = crate::flux_api::observed_generation(object);
+    if let (Some(generation), Some(observed)) = (generation, observed)
+        && generation != observed
+    {
+        return Health::new(Status::InProgress, "the generation is not observed yet");
+    }
+    let expressions = [
+        (check.in_progress.as_ref(), Status::InProgress),
+        (check.failed.as_ref(), Status::Failed),
+        (Some(&check.current), Status::Current),
+    ];
+    for (expression, status) in expressions {
+        let Some(expression) = expression else { continue };
+        let value = Expression::compile(expression).and_then(|compiled| compiled.is_true(object));
+        match value {
+            Ok(true) => return Health::new(status, format!("`{expression}` is true")),
+            Ok(false) => {}
+            Err(error) => {
+                return Health::error(format!("failed to evaluate the CEL expression '{expression}': {error}"));
+            }
+        }
+    }
+    Health::new(Status::InProgress, format!("`{}` is not true", check.current))
+}
+
+/// What the health wait of an attempt covers: everything applied, or the listed references (F-500 to F-502).
+pub(super) fn checked_objects(attempt: &Attempt, context: &Context<'_>) -> Result<Vec<ObjectId>, String> {
+    let spec = &attempt.kustomization.spec;
+    let name = &attempt.kustomization.name;
+    let ids = if spec.wait {
+        submit::waited_for(&attempt.changes, !context.settings.flux.at_least(7))
+    } else {
+        spec.health_checks
+            .iter()
+            .map(|check| ObjectId::new(group_of(&check.api_version), &check.kind, check.namespace.as_deref(), &check.name))
+            .collect()
+    };
+    let is_self = |id: &ObjectId| {
+        id.kind == names::KUSTOMIZATION && id.name == name.name && id.namespace.as_ref() == Some(&name.namespace)
+    };
+    let ids: Vec<ObjectId> = ids.into_iter().filter(|id| !is_self(id)).collect();
+    for id in &ids {
+        let kind = GroupKind::new(&id.group, &id.kind);
+        let resource = context.server.resource(&kind);
+        if id.namespace.is_none() && resource.is_some_and(|resource| resource.is_namespaced()) {
+            // F-501
+            return Err(format!("{id} is namespace scoped, but namespace is not set"));
+        }
+    }
+    Ok(ids)
+}

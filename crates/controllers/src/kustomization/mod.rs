@@ -1,0 +1,259 @@
+//! kustomize-controller: from Flux Kustomizations to applied, pruned and healthy objects (reference sections 2 to 6).
+//!
+//! A key per Kustomization waits in a queue ([`WorkQueue`]); up to `--concurrent` workers each hold one [`Attempt`]. An
+//! attempt is a small state machine: it does a step, and says when the next one is due. A health wait keeps its worker
+//! for its whole duration (F-162).
+//!
+//! ```text
+//! observe ──► queue ──► begin (F-110) ──► Attempt: build ─► stage ─► (wait) ─► stage ─► prune ─► health ──► end
+//!                ▲                                                                                          │
+//!                └── interval, retryInterval, 30 s, backoff ◄───────────────────────────────────────────────┘
+//! ```
+
+mod attempt;
+mod begin;
+mod dependencies;
+mod failure;
+mod finalize;
+mod health;
+mod inventory;
+mod prune;
+mod stages;
+mod submit;
+mod wake;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_flux::{ControllerSettings, Kustomization, names};
+use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, TierName};
+use serde_json::Value;
+
+use crate::context::{Context, Controller};
+use crate::queue::{Flavor, PRIORITY_NORMAL, WorkQueue};
+
+pub use attempt::Attempt;
+pub use failure::{DependencyState, Failure, Obstacle, Retry};
+pub use inventory::Entry as InventoryEntry;
+pub use stages::{Stage, StageRules};
+
+/// Who writes the journal here.
+pub(crate) const ACTOR: &str = "kustomize-controller";
+
+/// The controller's state.
+#[derive(Clone, Debug)]
+pub struct KustomizationController {
+    queue: WorkQueue<TierName>,
+    /// What the workers hold.
+    attempts: BTreeMap<TierName, Attempt>,
+    /// What is remembered of each Kustomization.
+    tiers: BTreeMap<TierName, TierRecord>,
+    stage_rules: StageRules,
+    workers_max: usize,
+    /// The default client's table of kinds, which is never forgotten (F-226).
+    known_kinds: BTreeSet<GroupVersionKind>,
+}
+
+/// What became of a Kustomization so far. Explanations are made of this.
+#[derive(Clone, Debug, Default)]
+pub struct TierRecord {
+    /// Attempts that got past the dependency check.
+    pub attempts: u32,
+    /// Attempts among them that failed.
+    pub failures: Vec<FailedAttempt>,
+    /// When its objects were first applied in full.
+    pub applied_at: Option<Time>,
+    /// When it was first Ready at the newest revision it was asked for.
+    pub ready_at: Option<Time>,
+    /// How the last look at it ended.
+    pub last: Option<Outcome>,
+    /// What it waited for, in the order in which that first happened.
+    pub waited_for: Vec<Obstacle>,
+    /// Objects of its last build, and whether its contents could be seen.
+    pub objects: Vec<ObjectId>,
+    /// Its contents cannot be seen.
+    pub unrendered: bool,
+    /// Revision of its last success.
+    pub revision: Option<String>,
+    /// How often it was looked at, for draws.
+    looks: u64,
+}
+
+/// An attempt that got past the dependency check and failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedAttempt {
+    /// When it began.
+    pub began_at: Time,
+    /// When it ended.
+    pub ended_at: Time,
+    /// Why.
+    pub failure: Failure,
+}
+
+/// How a look at a Kustomization ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// When the look began.
+    pub began_at: Time,
+    /// When it ended.
+    pub ended_at: Time,
+    /// What came of it.
+    pub result: OutcomeResult,
+}
+
+/// What came of a look at a Kustomization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutcomeResult {
+    /// Ready.
+    Succeeded,
+    /// Left alone, since it is suspended.
+    Suspended,
+    /// Not Ready.
+    Failed(Failure),
+}
+
+impl KustomizationController {
+    /// A controller that has seen nothing yet.
+    pub fn new(settings: &ControllerSettings) -> KustomizationController {
+        let flavor = if settings.flux.at_least(8) { Flavor::Priority } else { Flavor::Delaying };
+        KustomizationController {
+            queue: WorkQueue::new(flavor),
+            attempts: BTreeMap::new(),
+            tiers: BTreeMap::new(),
+            stage_rules: StageRules {
+                cluster_roles_first: settings.flux.at_least(7),
+                custom_kinds: settings.custom_apply_stage_kinds.iter().filter_map(|text| custom_kind(text)).collect(),
+            },
+            workers_max: settings.kustomize_concurrent as usize,
+            known_kinds: BTreeSet::new(),
+        }
+    }
+
+    /// What is remembered of each Kustomization.
+    pub fn tiers(&self) -> &BTreeMap<TierName, TierRecord> {
+        &self.tiers
+    }
+
+    /// The attempts that are running.
+    pub fn running(&self) -> &BTreeMap<TierName, Attempt> {
+        &self.attempts
+    }
+
+    /// When a Kustomization will be looked at again; `None` if nothing but an event will do that.
+    pub fn due(&self, tier: &TierName) -> Option<Time> {
+        self.queue.due(tier)
+    }
+
+    /// Whether Kustomizations that are due find no free worker.
+    pub fn is_starved(&self, now: Time) -> bool {
+        self.attempts.len() >= self.workers_max && self.queue.due_count(now) > 0
+    }
+
+    /// Starts as many attempts as there are free workers and due keys.
+    fn start_attempts(&mut self, context: &mut Context<'_>) {
+        while self.attempts.len() < self.workers_max {
+            let Some(tier) = self.queue.take(context.now) else { return };
+            self.begin(&tier, context);
+            if !self.attempts.contains_key(&tier) {
+                self.queue.done(&tier);
+            }
+        }
+    }
+
+    fn record(&mut self, tier: &TierName) -> &mut TierRecord {
+        self.tiers.entry(tier.clone()).or_default()
+    }
+
+    /// Notes how a look ended and plans the next one.
+    fn conclude(&mut self, tier: &TierName, began_at: Time, result: OutcomeResult, next: Next, context: &mut Context<'_>) {
+        let now = context.now;
+        match next {
+            Next::Interval(interval) => {
+                let looks = self.record(tier).looks;
+                let interval = context.delays.jittered(interval, &tier.to_string(), looks);
+                self.queue.forget(tier);
+                self.queue.add_after(tier.clone(), now, interval);
+            }
+            Next::After(delay) => {
+                self.queue.forget(tier);
+                self.queue.add_after(tier.clone(), now, delay);
+            }
+            Next::Backoff => {
+                self.queue.add_rate_limited(tier.clone(), now);
+            }
+            Next::Event => self.queue.forget(tier),
+        }
+        let record = self.record(tier);
+        if let OutcomeResult::Failed(failure) = &result {
+            for obstacle in &failure.obstacles {
+                if !record.waited_for.contains(obstacle) {
+                    record.waited_for.push(obstacle.clone());
+                }
+            }
+        }
+        record.last = Some(Outcome { began_at, ended_at: now, result });
+    }
+}
+
+/// When a Kustomization is looked at again.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// After the interval, jittered (F-144).
+    Interval(Duration),
+    /// After a fixed time.
+    After(Duration),
+    /// After the backoff.
+    Backoff,
+    /// When an event comes.
+    Event,
+}
+
+impl From<Retry> for Next {
+    fn from(retry: Retry) -> Next {
+        match retry {
+            Retry::After(delay) => Next::After(delay),
+            Retry::Backoff => Next::Backoff,
+            Retry::Never => Next::Event,
+        }
+    }
+}
+
+impl Controller for KustomizationController {
+    fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+        let Some(object) = new.or(old) else { return };
+        if Kustomization::is(object) {
+            self.observe_own(old, new, context);
+        } else if firstpass_object::group_of(object.api_version()) == names::SOURCE_GROUP {
+            self.observe_source(old, new, context);
+        } else if matches!(object.kind(), "ConfigMap" | "Secret") && object.api_version() == "v1" {
+            self.observe_config(old, new, context);
+        }
+    }
+
+    fn wake(&mut self, context: &mut Context<'_>) {
+        loop {
+            self.start_attempts(context);
+            let due = self.attempts.iter().find(|(_, attempt)| attempt.next_at <= context.now);
+            let Some(tier) = due.map(|(tier, _)| tier.clone()) else { return };
+            self.step(&tier, context);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let attempts = self.attempts.values().map(|attempt| attempt.next_at);
+        // A due key that finds no free worker waits for an attempt to end, which is a wake-up of its own.
+        let free = self.attempts.len() < self.workers_max;
+        let queued = if free { self.queue.next_due() } else { None };
+        attempts.chain(queued).min()
+    }
+
+    fn is_working(&self) -> bool {
+        false
+    }
+}
+
+fn custom_kind(text: &str) -> Option<firstpass_object::GroupKind> {
+    let (group, kind) = text.trim().rsplit_once('/')?;
+    Some(firstpass_object::GroupKind::new(group, kind))
+}

@@ -1,0 +1,250 @@
+//! The work queue of a controller: what has to be looked at, and when (F-109, F-1105, F-1714).
+//!
+//! One pending entry per key; the earliest due time wins; a key that is being processed is locked, and what is added for
+//! it meanwhile waits until it is done. Among the keys that are due, a higher priority goes first, then who was due first,
+//! then who was added first.
+
+use std::collections::BTreeMap;
+
+use firstpass_apiserver::{Duration, Time};
+
+/// Priority of events that come from the initial listing rather than from a change (F-109).
+pub const PRIORITY_LOW: i32 = -100;
+/// Priority of everything else.
+pub const PRIORITY_NORMAL: i32 = 0;
+
+/// Which generation of controller-runtime's queue is at work (F-1714).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavor {
+    /// Since controller-runtime 0.23 (Flux 2.8): an immediate add replaces a later one.
+    Priority,
+    /// Before: a delayed add stays, so that one more attempt follows at the old time; no priorities.
+    Delaying,
+}
+
+/// A queue of keys.
+#[derive(Clone, Debug)]
+pub struct WorkQueue<K: Ord> {
+    flavor: Flavor,
+    /// What is to be looked at, by key.
+    pending: BTreeMap<K, Entry>,
+    /// With [`Flavor::Delaying`], entries that wait for their time beside one that is due at once.
+    delayed: BTreeMap<K, Entry>,
+    /// Keys that a worker holds, and how often each failed in a row.
+    locked: BTreeMap<K, ()>,
+    failures: BTreeMap<K, u32>,
+    sequence: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    due: Time,
+    priority: i32,
+    sequence: u64,
+}
+
+/// First delay of the exponential backoff (F-1105).
+pub const BACKOFF_LEAST: Duration = Duration::from_millis(750);
+/// Longest delay of the exponential backoff (F-1105).
+pub const BACKOFF_MOST: Duration = Duration::from_secs(15 * 60);
+
+impl<K: Ord + Clone> WorkQueue<K> {
+    /// An empty queue.
+    pub fn new(flavor: Flavor) -> WorkQueue<K> {
+        WorkQueue {
+            flavor,
+            pending: BTreeMap::new(),
+            delayed: BTreeMap::new(),
+            locked: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Asks for the key to be looked at, now.
+    pub fn add(&mut self, key: K, now: Time, priority: i32) {
+        self.insert(key, now, priority, true);
+    }
+
+    /// Asks for the key to be looked at after a while.
+    pub fn add_after(&mut self, key: K, now: Time, delay: Duration) {
+        self.insert(key, now + delay, PRIORITY_NORMAL, delay == Duration::ZERO);
+    }
+
+    /// Asks for the key to be looked at after its backoff, which doubles each time until [`WorkQueue::forget`].
+    /// Gives the delay.
+    pub fn add_rate_limited(&mut self, key: K, now: Time) -> Duration {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let factor = 1_u64 << (*failures).min(20);
+        *failures += 1;
+        let delay = (BACKOFF_LEAST * factor).min(BACKOFF_MOST);
+        self.add_after(key, now, delay);
+        delay
+    }
+
+    /// Resets the key's backoff.
+    pub fn forget(&mut self, key: &K) {
+        self.failures.remove(key);
+    }
+
+    /// Takes the key whose turn it is and locks it.
+    pub fn take(&mut self, now: Time) -> Option<K> {
+        self.promote(now);
+        let due = self
+            .pending
+            .iter()
+            .filter(|(key, entry)| entry.due <= now && !self.locked.contains_key(key));
+        let (key, _) = due.min_by_key(|(_, entry)| (-entry.priority, entry.due, entry.sequence))?;
+        let key = key.clone();
+        self.pending.remove(&key);
+        self.locked.insert(key.clone(), ());
+        Some(key)
+    }
+
+    /// Unlocks a key.
+    pub fn done(&mut self, key: &K) {
+        self.locked.remove(key);
+    }
+
+    /// Drops whatever is pending for a key, since its object is gone.
+    pub fn remove(&mut self, key: &K) {
+        self.pending.remove(key);
+        self.delayed.remove(key);
+        self.failures.remove(key);
+    }
+
+    /// Whether the key waits for its turn, due or not.
+    pub fn is_pending(&self, key: &K) -> bool {
+        self.pending.contains_key(key) || self.delayed.contains_key(key)
+    }
+
+    /// When the key is due.
+    pub fn due(&self, key: &K) -> Option<Time> {
+        let entries = [self.pending.get(key), self.delayed.get(key)];
+        entries.into_iter().flatten().map(|entry| entry.due).min()
+    }
+
+    /// When the next key that no worker holds is due.
+    pub fn next_due(&self) -> Option<Time> {
+        let entries = self.pending.iter().chain(&self.delayed);
+        entries.filter(|(key, _)| !self.locked.contains_key(key)).map(|(_, entry)| entry.due).min()
+    }
+
+    /// Keys that are due, whether a worker is free or not.
+    pub fn due_count(&self, now: Time) -> usize {
+        self.pending.values().filter(|entry| entry.due <= now).count()
+    }
+
+    fn insert(&mut self, key: K, due: Time, priority: i32, at_once: bool) {
+        self.sequence += 1;
+        let entry = Entry { due, priority, sequence: self.sequence };
+        match self.flavor {
+            Flavor::Priority => merge(&mut self.pending, key, entry),
+            Flavor::Delaying if at_once => {
+                merge(&mut self.pending, key, Entry { priority: PRIORITY_NORMAL, ..entry });
+            }
+            Flavor::Delaying => merge(&mut self.delayed, key, entry),
+        }
+    }
+
+    /// With the older queue, moves what has become due among the rest.
+    fn promote(&mut self, now: Time) {
+        let due: Vec<K> = self
+            .delayed
+            .iter()
+            .filter(|(_, entry)| entry.due <= now)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in due {
+            if let Some(entry) = self.delayed.remove(&key) {
+                merge(&mut self.pending, key, entry);
+            }
+        }
+    }
+}
+
+/// One entry per key: the earliest due time and the highest priority win, the place in the queue stays.
+fn merge<K: Ord>(entries: &mut BTreeMap<K, Entry>, key: K, entry: Entry) {
+    entries
+        .entry(key)
+        .and_modify(|present| {
+            if entry.due < present.due {
+                present.due = entry.due;
+                present.sequence = entry.sequence;
+            }
+            present.priority = present.priority.max(entry.priority);
+        })
+        .or_insert(entry);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_secs(seconds)
+    }
+
+    #[test]
+    fn one_entry_per_key_and_the_earliest_time_wins() {
+        // F-109
+        let mut queue = WorkQueue::new(Flavor::Priority);
+        queue.add_after("a", at(0), Duration::from_secs(60));
+        queue.add_after("a", at(0), Duration::from_secs(30));
+        queue.add_after("a", at(0), Duration::from_secs(90));
+        assert_eq!(queue.next_due(), Some(at(30)));
+        assert_eq!(queue.take(at(29)), None);
+        assert_eq!(queue.take(at(30)), Some("a"));
+        queue.done(&"a");
+        assert_eq!(queue.take(at(100)), None);
+    }
+
+    #[test]
+    fn a_locked_key_runs_again_after_it_is_done() {
+        // F-109, F-160
+        let mut queue = WorkQueue::new(Flavor::Priority);
+        queue.add("a", at(0), PRIORITY_NORMAL);
+        assert_eq!(queue.take(at(0)), Some("a"));
+        queue.add("a", at(1), PRIORITY_NORMAL);
+        assert_eq!(queue.take(at(2)), None);
+        assert_eq!(queue.next_due(), None);
+        queue.done(&"a");
+        assert_eq!(queue.take(at(2)), Some("a"));
+    }
+
+    #[test]
+    fn order_is_priority_then_first_come() {
+        let mut queue = WorkQueue::new(Flavor::Priority);
+        queue.add("low", at(0), PRIORITY_LOW);
+        queue.add("b", at(1), PRIORITY_NORMAL);
+        queue.add("a", at(1), PRIORITY_NORMAL);
+        let order: Vec<_> = std::iter::from_fn(|| queue.take(at(1))).collect();
+        assert_eq!(order, ["b", "a", "low"]);
+    }
+
+    #[test]
+    fn backoff_doubles_from_750_ms_to_15_minutes_and_is_forgotten() {
+        // F-1105
+        let mut queue = WorkQueue::new(Flavor::Priority);
+        let delays: Vec<_> = (0..12).map(|_| queue.add_rate_limited("a", at(0))).collect();
+        assert_eq!(delays[0], Duration::from_millis(750));
+        assert_eq!(delays[1], Duration::from_millis(1500));
+        assert_eq!(delays[10], Duration::from_secs(768));
+        assert_eq!(delays[11], Duration::from_secs(900));
+        queue.forget(&"a");
+        assert_eq!(queue.add_rate_limited("a", at(0)), Duration::from_millis(750));
+    }
+
+    #[test]
+    fn before_flux_2_8_a_delayed_add_survives_an_immediate_one() {
+        // F-1714
+        for (flavor, later) in [(Flavor::Priority, None), (Flavor::Delaying, Some("a"))] {
+            let mut queue = WorkQueue::new(flavor);
+            queue.add_after("a", at(0), Duration::from_secs(30));
+            queue.add("a", at(10), PRIORITY_NORMAL);
+            assert_eq!(queue.take(at(10)), Some("a"));
+            queue.done(&"a");
+            assert_eq!(queue.take(at(30)), later);
+        }
+    }
+}

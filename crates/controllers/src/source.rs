@@ -1,0 +1,226 @@
+//! source-controller: sources become artifacts after a while (reference section 10).
+//!
+//! The repository at hand offers its revision; what other sources hold nobody can say, and they are taken to be fetched
+//! fine. A HelmChart waits for the source that it comes from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_flux::{Source, SourceKind, SourceName, names};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
+use serde_json::{Value, json};
+
+use crate::context::{Artifact, Context, Controller};
+use crate::flux_api;
+use crate::status::Status;
+use crate::timers::Timers;
+
+const ACTOR: &str = "source-controller";
+const MANAGER: &str = "source-controller";
+/// How long a chart whose source is not there is left alone, if no event comes. Flux backs off; a fixed value of its
+/// order does, since the source's own event wakes the chart.
+const CHART_RETRY: Duration = Duration::from_secs(60);
+
+/// The controller's state.
+#[derive(Clone, Debug, Default)]
+pub struct SourceController {
+    timers: Timers<Fetch>,
+    records: BTreeMap<ObjectId, SourceRecord>,
+}
+
+/// What became of a source so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceRecord {
+    /// Whether it has an artifact.
+    pub ready: bool,
+    /// What a chart waits for.
+    pub waits_for: Option<ObjectId>,
+    /// How often it was fetched, for draws.
+    fetches: u64,
+    /// A fetch is under way.
+    fetching: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Fetch {
+    source: ObjectId,
+    is_retry: bool,
+}
+
+impl SourceController {
+    /// What became of each source so far.
+    pub fn records(&self) -> &BTreeMap<ObjectId, SourceRecord> {
+        &self.records
+    }
+
+    /// Fetches a source now, since what it offers has moved.
+    pub fn fetch_now(&mut self, source: &ObjectId, context: &mut Context<'_>) {
+        self.plan(source.clone(), context);
+    }
+
+    fn plan(&mut self, source: ObjectId, context: &mut Context<'_>) {
+        let record = self.records.entry(source.clone()).or_default();
+        if record.fetching {
+            return;
+        }
+        record.fetching = true;
+        let name = if source.kind == "HelmChart" { "chart-fetch" } else { "source-fetch" };
+        let delay = context.delays.delay(name, &source.to_string(), record.fetches);
+        record.fetches += 1;
+        self.timers.set(context.now + delay, Fetch { source, is_retry: false });
+    }
+
+    fn fetch(&mut self, id: &ObjectId, context: &mut Context<'_>) {
+        let record = self.records.entry(id.clone()).or_default();
+        record.fetching = false;
+        let Some(object) = context.server.object(id).cloned() else {
+            self.records.remove(id);
+            return;
+        };
+        let Some(source) = Source::read(&object).map(|read| read.value) else { return };
+        if source.suspend {
+            return;
+        }
+        if let Some(origin) = chart_origin(&source)
+            && !is_available(&origin, context)
+        {
+            self.wait_for(id, &object, origin, context);
+            return;
+        }
+        let record = self.records.entry(id.clone()).or_default();
+        record.ready = true;
+        record.waits_for = None;
+        store(&source, &object, context);
+        self.wake_charts(id, context);
+    }
+
+    /// A chart whose source is not there says so and is looked at again later.
+    fn wait_for(&mut self, id: &ObjectId, object: &Value, origin: SourceName, context: &mut Context<'_>) {
+        let record = self.records.entry(id.clone()).or_default();
+        let first = record.waits_for.replace(origin.id()).is_none();
+        if first {
+            let message = format!("failed to get source: {} \"{}\" not found", flux_api::source_resource(origin.kind), origin.name);
+            let mut status = Status::of(object);
+            status.set_condition(names::condition::READY, "False", "SourceUnavailable", &message, flux_api::generation(object), context.now);
+            write(id, &status, context);
+            context.note(ACTOR, id, format!("Ready=False SourceUnavailable: {message}"));
+        }
+        self.timers.set(context.now + CHART_RETRY, Fetch { source: id.clone(), is_retry: true });
+    }
+
+    /// The charts that wait for a source are fetched when it is there.
+    fn wake_charts(&mut self, source: &ObjectId, context: &mut Context<'_>) {
+        let waiting: Vec<ObjectId> = self
+            .records
+            .iter()
+            .filter(|(_, record)| record.waits_for.as_ref() == Some(source))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for chart in waiting {
+            self.plan(chart, context);
+        }
+    }
+}
+
+impl Controller for SourceController {
+    fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+        let Some(object) = new.or(old) else { return };
+        if group_of(object.api_version()) != names::SOURCE_GROUP || object.kind().parse::<SourceKind>().is_err() {
+            return;
+        }
+        let id = object.id();
+        let Some(new) = new else {
+            self.records.remove(&id);
+            return;
+        };
+        let changed = old.is_none_or(|old| flux_api::generation(old) != flux_api::generation(new));
+        let is_written_by_others = id.kind == "ExternalArtifact";
+        if changed && !is_written_by_others {
+            self.plan(id, context);
+        }
+    }
+
+    fn wake(&mut self, context: &mut Context<'_>) {
+        while let Some(fetch) = self.timers.pop_due(context.now) {
+            self.fetch(&fetch.source, context);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    fn is_working(&self) -> bool {
+        self.timers.iter().any(|fetch| !fetch.is_retry)
+    }
+}
+
+/// The source that a HelmChart comes from.
+fn chart_origin(source: &Source) -> Option<SourceName> {
+    (source.name.kind == SourceKind::HelmChart).then(|| source.chart_source.clone()).flatten()
+}
+
+/// An index or a repository with an artifact; an OCI index needs none.
+fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
+    context.server.object(&origin.id()).is_some_and(|object| {
+        let is_oci_index = object.text_at(&["spec", "type"]) == Some("oci");
+        is_oci_index || object.at(&["status", "artifact"]).is_some_and(|artifact| !artifact.is_null())
+    })
+}
+
+/// Writes the artifact of a fetched source.
+fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
+    let id = source.name.id();
+    if source.oci_index {
+        return;
+    }
+    let artifact = context.contents.artifact(&id).unwrap_or_else(|| unseen_artifact(source));
+    let generation = flux_api::generation(object);
+    let mut status = Status::of(object);
+    if status.get("artifact").and_then(|stored| stored["revision"].as_str()) == Some(&artifact.revision)
+        && status.get("observedGeneration").and_then(Value::as_i64) == Some(generation)
+    {
+        return;
+    }
+    let message = format!("stored artifact for revision '{}'", artifact.revision);
+    status.set("observedGeneration", generation.into());
+    status.set(
+        "artifact",
+        json!({
+            "revision": artifact.revision,
+            "digest": artifact.digest,
+            "path": format!("{}/{}/{}", id.kind.to_lowercase(), source.name.namespace, source.name.name),
+            "lastUpdateTime": context.now.timestamp(),
+        }),
+    );
+    for kind in [names::condition::READY, names::condition::ARTIFACT_IN_STORAGE] {
+        status.set_condition(kind, "True", names::reason::SUCCEEDED, &message, generation, context.now);
+    }
+    write(&id, &status, context);
+    context.note(ACTOR, id, message);
+}
+
+/// The artifact of a source that nobody here can see.
+fn unseen_artifact(source: &Source) -> Artifact {
+    let reference = source.reference.last().map_or("unknown", |(_, value)| value.as_str());
+    let version = source.chart.as_ref().and_then(|(_, version)| version.as_deref());
+    let revision = match source.name.kind {
+        SourceKind::HelmChart => version.unwrap_or("*").to_owned(),
+        SourceKind::GitRepository => format!("{reference}@sha1:unseen"),
+        _ => format!("{reference}@sha256:unseen"),
+    };
+    Artifact { revision, digest: "sha256:unseen".to_owned() }
+}
+
+fn write(id: &ObjectId, status: &Status, context: &mut Context<'_>) {
+    let kind = GroupKind::new(&id.group, &id.kind);
+    let Ok(kind_of_source) = kind.kind.parse::<SourceKind>() else { return };
+    let name = SourceName {
+        kind: kind_of_source,
+        namespace: id.namespace.clone().unwrap_or_default(),
+        name: id.name.clone(),
+    };
+    let target = flux_api::source(&name, context.settings.flux);
+    flux_api::write_status(context, &target, status, MANAGER);
+}
