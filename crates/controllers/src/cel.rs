@@ -15,7 +15,9 @@ impl Expression {
     /// Compiles an expression; the error is the parser's.
     pub(crate) fn compile(text: &str) -> Result<Expression, String> {
         let environment = Arc::new(Env::stdlib());
-        let program = environment.compile(text).map_err(|error| error.to_string().replace('\n', " "))?;
+        let program = environment
+            .compile(text)
+            .map_err(|error| error.to_string().replace('\n', " "))?;
         Ok(Expression { program, environment })
     }
 
@@ -24,7 +26,9 @@ impl Expression {
     pub(crate) fn is_true(&self, variables: &Value) -> Result<bool, String> {
         let mut context = Context::with_env(Arc::clone(&self.environment));
         for (name, value) in variables.as_object().into_iter().flatten() {
-            context.add_variable(name.as_str(), value).map_err(|error| error.to_string())?;
+            context
+                .add_variable(name.as_str(), value)
+                .map_err(|error| error.to_string())?;
         }
         match self.program.execute(&context) {
             Ok(cel::Value::Bool(value)) => Ok(value),
@@ -41,19 +45,40 @@ mod tests {
 
     #[test]
     fn expressions_see_the_fields_of_an_object() {
-        let object = json!({"status": {"phase": "Deployed", "conditions": [{"type": "Ready", "status": "True"}]}});
+        let object =
+            json!({"status": {"phase": "Deployed", "conditions": [{"type": "Ready", "status": "True"}]}});
         let table = [
             ("status.phase == 'Deployed'", Ok(true)),
             ("status.phase == 'Error'", Ok(false)),
-            ("status.conditions.exists(e, e.type == 'Ready' && e.status == 'True')", Ok(true)),
-            ("status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')", Ok(true)),
+            (
+                "status.conditions.exists(e, e.type == 'Ready' && e.status == 'True')",
+                Ok(true),
+            ),
+            (
+                "status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')",
+                Ok(true),
+            ),
             ("has(status.observedGeneration)", Ok(false)),
         ];
         for (text, value) in table {
-            assert_eq!(Expression::compile(text).unwrap().is_true(&object), value, "{text}");
+            assert_eq!(
+                Expression::compile(text).unwrap().is_true(&object),
+                value,
+                "{text}"
+            );
         }
-        assert!(Expression::compile("status.missing == 1").unwrap().is_true(&object).is_err());
-        assert!(Expression::compile("status.phase").unwrap().is_true(&object).is_err());
+        assert!(
+            Expression::compile("status.missing == 1")
+                .unwrap()
+                .is_true(&object)
+                .is_err()
+        );
+        assert!(
+            Expression::compile("status.phase")
+                .unwrap()
+                .is_true(&object)
+                .is_err()
+        );
         assert!(Expression::compile("status.phase ==").is_err());
     }
 }

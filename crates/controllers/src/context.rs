@@ -4,10 +4,12 @@
 //! asks the [`ApiServer`] what it needs (requests are plain values, answered at once), and says when it wants to be woken
 //! next. Whoever drives it owns time, delivery and order.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiError, ApiServer, Apply, Duration, Request, Response, Target, Time};
 use firstpass_flux::{ControllerSettings, Kustomization};
+use firstpass_knowledge::Knowledge;
 use firstpass_object::ObjectId;
 use serde_json::Value;
 
@@ -28,7 +30,7 @@ pub struct Line {
     /// When.
     pub at: Time,
     /// Who did it, such as `kustomize-controller`.
-    pub actor: &'static str,
+    pub actor: Cow<'static, str>,
     /// What it is about: an object, written as reports write it.
     pub subject: String,
     /// What happened.
@@ -87,6 +89,17 @@ pub trait Contents {
         revision: &str,
         variables: &mut VariableLookup<'_>,
     ) -> Result<Built, BuildFailure>;
+
+    /// Whether some part of the sources brings this object, now or later. What nothing brings and somebody uses all the
+    /// same is taken to exist.
+    fn brings(&self, id: &ObjectId) -> bool;
+
+    /// Objects of a namespace that health checks name and nothing in the sources brings, so that they must come from a
+    /// chart that is installed there.
+    fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {
+        let _ = namespace;
+        Vec::new()
+    }
 }
 
 /// The surroundings of a controller for one call.
@@ -95,6 +108,8 @@ pub struct Context<'a> {
     pub now: Time,
     /// How Flux is set up.
     pub settings: &'a ControllerSettings,
+    /// What is known of charts, operators and kinds.
+    pub knowledge: &'a Knowledge,
     /// What sources hold.
     pub contents: &'a dyn Contents,
     /// The API server.
@@ -137,7 +152,12 @@ impl Context<'_> {
     }
 
     /// Writes a line of the journal.
-    pub fn note(&mut self, actor: &'static str, subject: impl ToString, what: impl Into<String>) {
-        self.journal.push(Line { at: self.now, actor, subject: subject.to_string(), what: what.into() });
+    pub fn note(&mut self, actor: &'static str, subject: impl std::fmt::Display, what: impl Into<String>) {
+        self.journal.push(Line {
+            at: self.now,
+            actor: Cow::Borrowed(actor),
+            subject: subject.to_string(),
+            what: what.into(),
+        });
     }
 }

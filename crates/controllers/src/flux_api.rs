@@ -10,12 +10,22 @@ use crate::status::Status;
 
 /// A Flux Kustomization.
 pub(crate) fn kustomization(tier: &TierName) -> Target {
-    Target::new("kustomize.toolkit.fluxcd.io/v1", names::KUSTOMIZATION, Some(&tier.namespace), &tier.name)
+    Target::new(
+        "kustomize.toolkit.fluxcd.io/v1",
+        names::KUSTOMIZATION,
+        Some(&tier.namespace),
+        &tier.name,
+    )
 }
 
 /// A HelmRelease.
 pub(crate) fn helm_release(release: &TierName) -> Target {
-    Target::new("helm.toolkit.fluxcd.io/v2", names::HELM_RELEASE, Some(&release.namespace), &release.name)
+    Target::new(
+        "helm.toolkit.fluxcd.io/v2",
+        names::HELM_RELEASE,
+        Some(&release.namespace),
+        &release.name,
+    )
 }
 
 /// A source, in a version that this Flux serves.
@@ -23,7 +33,12 @@ pub(crate) fn source(name: &SourceName, flux: FluxVersion) -> Target {
     let old_oci = name.kind == SourceKind::OciRepository && !flux.at_least(6);
     let version = if old_oci { "v1beta2" } else { "v1" };
     let api_version = format!("{}/{version}", names::SOURCE_GROUP);
-    Target::new(&api_version, name.kind.as_str(), Some(&name.namespace), &name.name)
+    Target::new(
+        &api_version,
+        name.kind.as_str(),
+        Some(&name.namespace),
+        &name.name,
+    )
 }
 
 /// A source kind as the API server names it in errors.
@@ -40,12 +55,22 @@ pub(crate) fn source_resource(kind: SourceKind) -> &'static str {
 
 /// The identity of a Flux Kustomization.
 pub(crate) fn kustomization_id(tier: &TierName) -> ObjectId {
-    ObjectId::new(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION, Some(&tier.namespace), &tier.name)
+    ObjectId::new(
+        names::KUSTOMIZE_GROUP,
+        names::KUSTOMIZATION,
+        Some(&tier.namespace),
+        &tier.name,
+    )
 }
 
 /// The identity of a HelmRelease.
 pub(crate) fn helm_release_id(release: &TierName) -> ObjectId {
-    ObjectId::new(names::HELM_GROUP, names::HELM_RELEASE, Some(&release.namespace), &release.name)
+    ObjectId::new(
+        names::HELM_GROUP,
+        names::HELM_RELEASE,
+        Some(&release.namespace),
+        &release.name,
+    )
 }
 
 /// Writes the status of a Flux object. The object may be gone by now, which is fine.
@@ -59,12 +84,20 @@ pub(crate) fn write_status(context: &mut Context<'_>, target: &Target, status: &
     if let Some(namespace) = &target.namespace {
         object["metadata"]["namespace"] = Value::String(namespace.clone());
     }
-    let request = Request::UpdateStatus { object: object.into(), manager: manager.into() };
+    let request = Request::UpdateStatus {
+        object: object.into(),
+        manager: manager.into(),
+    };
     let _gone_meanwhile = context.server.call(&request);
 }
 
 /// Sets the finalizers of an object.
-pub(crate) fn write_finalizers(context: &mut Context<'_>, target: &Target, finalizers: &[&str], manager: &str) {
+pub(crate) fn write_finalizers(
+    context: &mut Context<'_>,
+    target: &Target,
+    finalizers: &[&str],
+    manager: &str,
+) {
     let request = Request::Patch {
         target: target.clone(),
         patch: json!({"metadata": {"finalizers": finalizers}}),

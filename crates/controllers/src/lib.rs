@@ -15,11 +15,26 @@
 mod cel;
 mod context;
 mod flux_api;
+mod helm;
 pub mod kustomization;
+pub mod made;
+mod marks;
+mod operator;
 mod queue;
 pub mod readiness;
+mod source;
 mod status;
+mod storage;
 mod time;
+mod timers;
+mod workload;
 
-pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, Line, VariableLookup};
+pub use context::{
+    Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, Line, VariableLookup,
+};
+pub use helm::{HelmController, ReleaseRecord};
 pub use kustomization::KustomizationController;
+pub use operator::{Deed, OperatorController};
+pub use source::{SourceController, SourceRecord};
+pub use storage::{ClaimRecord, ClaimWait, StorageController};
+pub use workload::WorkloadController;

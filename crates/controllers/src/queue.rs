@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 
 use firstpass_apiserver::{Duration, Time};
 
-/// Priority of events that come from the initial listing rather than from a change (F-109).
-pub const PRIORITY_LOW: i32 = -100;
-/// Priority of everything else.
-pub const PRIORITY_NORMAL: i32 = 0;
+/// Priority of changes. Events of an initial listing have -100 (F-109); they come up when a controller restarts.
+pub(crate) const PRIORITY_NORMAL: i32 = 0;
 
 /// Which generation of controller-runtime's queue is at work (F-1714).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavor {
+pub(crate) enum Flavor {
     /// Since controller-runtime 0.23 (Flux 2.8): an immediate add replaces a later one.
     Priority,
     /// Before: a delayed add stays, so that one more attempt follows at the old time; no priorities.
@@ -24,7 +22,7 @@ pub enum Flavor {
 
 /// A queue of keys.
 #[derive(Clone, Debug)]
-pub struct WorkQueue<K: Ord> {
+pub(crate) struct WorkQueue<K: Ord> {
     flavor: Flavor,
     /// What is to be looked at, by key.
     pending: BTreeMap<K, Entry>,
@@ -44,13 +42,13 @@ struct Entry {
 }
 
 /// First delay of the exponential backoff (F-1105).
-pub const BACKOFF_LEAST: Duration = Duration::from_millis(750);
+pub(crate) const BACKOFF_LEAST: Duration = Duration::from_millis(750);
 /// Longest delay of the exponential backoff (F-1105).
-pub const BACKOFF_MOST: Duration = Duration::from_secs(15 * 60);
+pub(crate) const BACKOFF_MOST: Duration = Duration::from_secs(15 * 60);
 
 impl<K: Ord + Clone> WorkQueue<K> {
     /// An empty queue.
-    pub fn new(flavor: Flavor) -> WorkQueue<K> {
+    pub(crate) fn new(flavor: Flavor) -> WorkQueue<K> {
         WorkQueue {
             flavor,
             pending: BTreeMap::new(),
@@ -62,18 +60,18 @@ impl<K: Ord + Clone> WorkQueue<K> {
     }
 
     /// Asks for the key to be looked at, now.
-    pub fn add(&mut self, key: K, now: Time, priority: i32) {
+    pub(crate) fn add(&mut self, key: K, now: Time, priority: i32) {
         self.insert(key, now, priority, true);
     }
 
     /// Asks for the key to be looked at after a while.
-    pub fn add_after(&mut self, key: K, now: Time, delay: Duration) {
+    pub(crate) fn add_after(&mut self, key: K, now: Time, delay: Duration) {
         self.insert(key, now + delay, PRIORITY_NORMAL, delay == Duration::ZERO);
     }
 
     /// Asks for the key to be looked at after its backoff, which doubles each time until [`WorkQueue::forget`].
     /// Gives the delay.
-    pub fn add_rate_limited(&mut self, key: K, now: Time) -> Duration {
+    pub(crate) fn add_rate_limited(&mut self, key: K, now: Time) -> Duration {
         let failures = self.failures.entry(key.clone()).or_default();
         let factor = 1_u64 << (*failures).min(20);
         *failures += 1;
@@ -83,12 +81,12 @@ impl<K: Ord + Clone> WorkQueue<K> {
     }
 
     /// Resets the key's backoff.
-    pub fn forget(&mut self, key: &K) {
+    pub(crate) fn forget(&mut self, key: &K) {
         self.failures.remove(key);
     }
 
     /// Takes the key whose turn it is and locks it.
-    pub fn take(&mut self, now: Time) -> Option<K> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<K> {
         self.promote(now);
         let due = self
             .pending
@@ -102,46 +100,55 @@ impl<K: Ord + Clone> WorkQueue<K> {
     }
 
     /// Unlocks a key.
-    pub fn done(&mut self, key: &K) {
+    pub(crate) fn done(&mut self, key: &K) {
         self.locked.remove(key);
     }
 
     /// Drops whatever is pending for a key, since its object is gone.
-    pub fn remove(&mut self, key: &K) {
+    pub(crate) fn remove(&mut self, key: &K) {
         self.pending.remove(key);
         self.delayed.remove(key);
         self.failures.remove(key);
     }
 
-    /// Whether the key waits for its turn, due or not.
-    pub fn is_pending(&self, key: &K) -> bool {
-        self.pending.contains_key(key) || self.delayed.contains_key(key)
-    }
-
     /// When the key is due.
-    pub fn due(&self, key: &K) -> Option<Time> {
+    pub(crate) fn due(&self, key: &K) -> Option<Time> {
         let entries = [self.pending.get(key), self.delayed.get(key)];
         entries.into_iter().flatten().map(|entry| entry.due).min()
     }
 
     /// When the next key that no worker holds is due.
-    pub fn next_due(&self) -> Option<Time> {
+    pub(crate) fn next_due(&self) -> Option<Time> {
         let entries = self.pending.iter().chain(&self.delayed);
-        entries.filter(|(key, _)| !self.locked.contains_key(key)).map(|(_, entry)| entry.due).min()
+        entries
+            .filter(|(key, _)| !self.locked.contains_key(key))
+            .map(|(_, entry)| entry.due)
+            .min()
     }
 
     /// Keys that are due, whether a worker is free or not.
-    pub fn due_count(&self, now: Time) -> usize {
+    pub(crate) fn due_count(&self, now: Time) -> usize {
         self.pending.values().filter(|entry| entry.due <= now).count()
     }
 
     fn insert(&mut self, key: K, due: Time, priority: i32, at_once: bool) {
         self.sequence += 1;
-        let entry = Entry { due, priority, sequence: self.sequence };
+        let entry = Entry {
+            due,
+            priority,
+            sequence: self.sequence,
+        };
         match self.flavor {
             Flavor::Priority => merge(&mut self.pending, key, entry),
             Flavor::Delaying if at_once => {
-                merge(&mut self.pending, key, Entry { priority: PRIORITY_NORMAL, ..entry });
+                merge(
+                    &mut self.pending,
+                    key,
+                    Entry {
+                        priority: PRIORITY_NORMAL,
+                        ..entry
+                    },
+                );
             }
             Flavor::Delaying => merge(&mut self.delayed, key, entry),
         }
@@ -215,7 +222,7 @@ mod tests {
     #[test]
     fn order_is_priority_then_first_come() {
         let mut queue = WorkQueue::new(Flavor::Priority);
-        queue.add("low", at(0), PRIORITY_LOW);
+        queue.add("low", at(0), -100);
         queue.add("b", at(1), PRIORITY_NORMAL);
         queue.add("a", at(1), PRIORITY_NORMAL);
         let order: Vec<_> = std::iter::from_fn(|| queue.take(at(1))).collect();

@@ -1,10 +1,39 @@
 //! How healthy an object is, as Flux's pollers see it (F-510 to F-531).
 
 use firstpass_flux::FluxVersion;
-use firstpass_object::{GroupKind, ObjectExt, kstatus};
+use firstpass_object::{GroupKind, ObjectExt};
 use serde_json::Value;
 
-pub use firstpass_object::kstatus::Status;
+/// kstatus' words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// As desired.
+    Current,
+    /// On its way.
+    InProgress,
+    /// Broken.
+    Failed,
+    /// Being deleted.
+    Terminating,
+    /// Not there.
+    NotFound,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Status {
+    /// As Flux writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Current => "Current",
+            Status::InProgress => "InProgress",
+            Status::Failed => "Failed",
+            Status::Terminating => "Terminating",
+            Status::NotFound => "NotFound",
+            Status::Unknown => "Unknown",
+        }
+    }
+}
 
 /// What a poll saw of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +49,11 @@ pub struct Health {
 impl Health {
     /// A status with its reason.
     pub fn new(status: Status, message: impl Into<String>) -> Health {
-        Health { status, message: message.into(), error: None }
+        Health {
+            status,
+            message: message.into(),
+            error: None,
+        }
     }
 
     /// Not looked at yet.
@@ -35,7 +68,11 @@ impl Health {
 
     /// Could not be looked at.
     pub fn error(error: String) -> Health {
-        Health { status: Status::Unknown, message: error.clone(), error: Some(error) }
+        Health {
+            status: Status::Unknown,
+            message: error.clone(),
+            error: Some(error),
+        }
     }
 }
 
@@ -44,8 +81,7 @@ pub fn health(object: &Value, flux: FluxVersion) -> Health {
     if GroupKind::new(firstpass_object::group_of(object.api_version()), object.kind()).is("batch", "Job") {
         return job(object, flux);
     }
-    let computed = kstatus::compute(object);
-    Health::new(computed.status, computed.message)
+    compute(object)
 }
 
 /// Flux's own reader for Jobs (F-528, F-1751).
@@ -59,5 +95,65 @@ fn job(object: &Value, flux: FluxVersion) -> Health {
         Health::new(Status::Current, "Job suspended")
     } else {
         Health::new(Status::InProgress, "Job in progress")
+    }
+}
+
+fn compute(object: &Value) -> Health {
+    if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+        return Health::new(Status::Terminating, "being deleted");
+    }
+    let number = |path: &[&str]| object.at(path).and_then(Value::as_i64);
+    if let (Some(generation), Some(observed)) = (
+        number(&["metadata", "generation"]),
+        number(&["status", "observedGeneration"]),
+    ) && generation != observed
+    {
+        return Health::new(Status::InProgress, "generation not observed");
+    }
+    for condition in object.items_at(&["status", "conditions"]) {
+        match (condition.text_at(&["type"]), condition.text_at(&["status"])) {
+            (Some("Reconciling"), Some("True")) => {
+                return Health::new(
+                    Status::InProgress,
+                    condition.text_at(&["message"]).unwrap_or_default(),
+                );
+            }
+            (Some("Stalled"), Some("True")) => {
+                return Health::new(
+                    Status::Failed,
+                    condition.text_at(&["message"]).unwrap_or_default(),
+                );
+            }
+            _ => {}
+        }
+    }
+    let group = firstpass_object::group_of(object.api_version());
+    let progress = |done: bool| {
+        if done {
+            Health::new(Status::Current, "ready")
+        } else {
+            Health::new(Status::InProgress, "not ready")
+        }
+    };
+    let want = number(&["spec", "replicas"]).unwrap_or(1);
+    match (group, object.kind()) {
+        ("apps", "Deployment" | "StatefulSet" | "ReplicaSet") => {
+            let failed = object
+                .condition("Progressing")
+                .is_some_and(|c| c.text_at(&["reason"]) == Some("ProgressDeadlineExceeded"));
+            if failed {
+                return Health::new(Status::Failed, "progress deadline exceeded");
+            }
+            progress(number(&["status", "readyReplicas"]).unwrap_or(0) >= want)
+        }
+        ("apps", "DaemonSet") => progress(number(&["status", "numberReady"]).unwrap_or(0) >= 1),
+        ("", "PersistentVolumeClaim") => progress(object.text_at(&["status", "phase"]) == Some("Bound")),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            progress(object.condition_is_true("Established"))
+        }
+        _ => match object.condition("Ready") {
+            Some(ready) => progress(ready.text_at(&["status"]) == Some("True")),
+            None => Health::new(Status::Current, "current"),
+        },
     }
 }

@@ -65,10 +65,20 @@ impl SourceController {
             return;
         }
         record.fetching = true;
-        let name = if source.kind == "HelmChart" { "chart-fetch" } else { "source-fetch" };
+        let name = if source.kind == "HelmChart" {
+            "chart-fetch"
+        } else {
+            "source-fetch"
+        };
         let delay = context.delays.delay(name, &source.to_string(), record.fetches);
         record.fetches += 1;
-        self.timers.set(context.now + delay, Fetch { source, is_retry: false });
+        self.timers.set(
+            context.now + delay,
+            Fetch {
+                source,
+                is_retry: false,
+            },
+        );
     }
 
     fn fetch(&mut self, id: &ObjectId, context: &mut Context<'_>) {
@@ -78,14 +88,16 @@ impl SourceController {
             self.records.remove(id);
             return;
         };
-        let Some(source) = Source::read(&object).map(|read| read.value) else { return };
+        let Some(source) = Source::read(&object).map(|read| read.value) else {
+            return;
+        };
         if source.suspend {
             return;
         }
         if let Some(origin) = chart_origin(&source)
             && !is_available(&origin, context)
         {
-            self.wait_for(id, &object, origin, context);
+            self.wait_for(id, &object, &origin, context);
             return;
         }
         let record = self.records.entry(id.clone()).or_default();
@@ -96,17 +108,34 @@ impl SourceController {
     }
 
     /// A chart whose source is not there says so and is looked at again later.
-    fn wait_for(&mut self, id: &ObjectId, object: &Value, origin: SourceName, context: &mut Context<'_>) {
+    fn wait_for(&mut self, id: &ObjectId, object: &Value, origin: &SourceName, context: &mut Context<'_>) {
         let record = self.records.entry(id.clone()).or_default();
         let first = record.waits_for.replace(origin.id()).is_none();
         if first {
-            let message = format!("failed to get source: {} \"{}\" not found", flux_api::source_resource(origin.kind), origin.name);
+            let message = format!(
+                "failed to get source: {} \"{}\" not found",
+                flux_api::source_resource(origin.kind),
+                origin.name
+            );
             let mut status = Status::of(object);
-            status.set_condition(names::condition::READY, "False", "SourceUnavailable", &message, flux_api::generation(object), context.now);
+            status.set_condition(
+                names::condition::READY,
+                "False",
+                "SourceUnavailable",
+                &message,
+                flux_api::generation(object),
+                context.now,
+            );
             write(id, &status, context);
             context.note(ACTOR, id, format!("Ready=False SourceUnavailable: {message}"));
         }
-        self.timers.set(context.now + CHART_RETRY, Fetch { source: id.clone(), is_retry: true });
+        self.timers.set(
+            context.now + CHART_RETRY,
+            Fetch {
+                source: id.clone(),
+                is_retry: true,
+            },
+        );
     }
 
     /// The charts that wait for a source are fetched when it is there.
@@ -126,7 +155,9 @@ impl SourceController {
 impl Controller for SourceController {
     fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
         let Some(object) = new.or(old) else { return };
-        if group_of(object.api_version()) != names::SOURCE_GROUP || object.kind().parse::<SourceKind>().is_err() {
+        if group_of(object.api_version()) != names::SOURCE_GROUP
+            || object.kind().parse::<SourceKind>().is_err()
+        {
             return;
         }
         let id = object.id();
@@ -158,14 +189,19 @@ impl Controller for SourceController {
 
 /// The source that a HelmChart comes from.
 fn chart_origin(source: &Source) -> Option<SourceName> {
-    (source.name.kind == SourceKind::HelmChart).then(|| source.chart_source.clone()).flatten()
+    (source.name.kind == SourceKind::HelmChart)
+        .then(|| source.chart_source.clone())
+        .flatten()
 }
 
 /// An index or a repository with an artifact; an OCI index needs none.
 fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
     context.server.object(&origin.id()).is_some_and(|object| {
         let is_oci_index = object.text_at(&["spec", "type"]) == Some("oci");
-        is_oci_index || object.at(&["status", "artifact"]).is_some_and(|artifact| !artifact.is_null())
+        is_oci_index
+            || object
+                .at(&["status", "artifact"])
+                .is_some_and(|artifact| !artifact.is_null())
     })
 }
 
@@ -175,10 +211,16 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
     if source.oci_index {
         return;
     }
-    let artifact = context.contents.artifact(&id).unwrap_or_else(|| unseen_artifact(source));
+    let artifact = context
+        .contents
+        .artifact(&id)
+        .unwrap_or_else(|| unseen_artifact(source));
     let generation = flux_api::generation(object);
     let mut status = Status::of(object);
-    if status.get("artifact").and_then(|stored| stored["revision"].as_str()) == Some(&artifact.revision)
+    if status
+        .get("artifact")
+        .and_then(|stored| stored["revision"].as_str())
+        == Some(&artifact.revision)
         && status.get("observedGeneration").and_then(Value::as_i64) == Some(generation)
     {
         return;
@@ -195,7 +237,14 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
         }),
     );
     for kind in [names::condition::READY, names::condition::ARTIFACT_IN_STORAGE] {
-        status.set_condition(kind, "True", names::reason::SUCCEEDED, &message, generation, context.now);
+        status.set_condition(
+            kind,
+            "True",
+            names::reason::SUCCEEDED,
+            &message,
+            generation,
+            context.now,
+        );
     }
     write(&id, &status, context);
     context.note(ACTOR, id, message);
@@ -203,19 +252,27 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
 
 /// The artifact of a source that nobody here can see.
 fn unseen_artifact(source: &Source) -> Artifact {
-    let reference = source.reference.last().map_or("unknown", |(_, value)| value.as_str());
+    let reference = source
+        .reference
+        .last()
+        .map_or("unknown", |(_, value)| value.as_str());
     let version = source.chart.as_ref().and_then(|(_, version)| version.as_deref());
     let revision = match source.name.kind {
         SourceKind::HelmChart => version.unwrap_or("*").to_owned(),
         SourceKind::GitRepository => format!("{reference}@sha1:unseen"),
         _ => format!("{reference}@sha256:unseen"),
     };
-    Artifact { revision, digest: "sha256:unseen".to_owned() }
+    Artifact {
+        revision,
+        digest: "sha256:unseen".to_owned(),
+    }
 }
 
 fn write(id: &ObjectId, status: &Status, context: &mut Context<'_>) {
     let kind = GroupKind::new(&id.group, &id.kind);
-    let Ok(kind_of_source) = kind.kind.parse::<SourceKind>() else { return };
+    let Ok(kind_of_source) = kind.kind.parse::<SourceKind>() else {
+        return;
+    };
     let name = SourceName {
         kind: kind_of_source,
         namespace: id.namespace.clone().unwrap_or_default(),

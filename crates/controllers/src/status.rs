@@ -9,38 +9,54 @@ const MESSAGE_BYTES_MAX: usize = 32_768;
 
 /// The status of a Flux object while a controller works on it.
 #[derive(Clone, Debug, Default)]
-pub struct Status(Map<String, Value>);
+pub(crate) struct Status(Map<String, Value>);
 
 impl Status {
     /// The status of an object as it is stored.
-    pub fn of(object: &Value) -> Status {
-        Status(object.get("status").and_then(Value::as_object).cloned().unwrap_or_default())
+    pub(crate) fn of(object: &Value) -> Status {
+        Status(
+            object
+                .get("status")
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+        )
     }
 
     /// A field of the status.
-    pub fn get(&self, field: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, field: &str) -> Option<&Value> {
         self.0.get(field)
     }
 
     /// Sets a field of the status.
-    pub fn set(&mut self, field: &str, value: Value) {
+    pub(crate) fn set(&mut self, field: &str, value: Value) {
         self.0.insert(field.to_owned(), value);
     }
 
     /// A condition's `status`, or empty.
-    pub fn condition_status(&self, kind: &str) -> &str {
+    pub(crate) fn condition_status(&self, kind: &str) -> &str {
         self.condition_field(kind, "status")
     }
 
     /// A field of a condition, or empty.
-    pub fn condition_field(&self, kind: &str, field: &str) -> &str {
+    pub(crate) fn condition_field(&self, kind: &str, field: &str) -> &str {
         let found = self.conditions().iter().find(|present| present["type"] == kind);
-        found.and_then(|present| present[field].as_str()).unwrap_or_default()
+        found
+            .and_then(|present| present[field].as_str())
+            .unwrap_or_default()
     }
 
     /// Sets a condition. Setting Reconciling removes Stalled and the other way round; Stalled, Reconciling and Ready
     /// come first.
-    pub fn set_condition(&mut self, kind: &str, status: &str, reason: &str, message: &str, generation: i64, now: Time) {
+    pub(crate) fn set_condition(
+        &mut self,
+        kind: &str,
+        status: &str,
+        reason: &str,
+        message: &str,
+        generation: i64,
+        now: Time,
+    ) {
         match kind {
             condition::RECONCILING => self.remove_condition(condition::STALLED),
             condition::STALLED => self.remove_condition(condition::RECONCILING),
@@ -61,24 +77,32 @@ impl Status {
         let mut conditions = self.take_conditions();
         conditions.retain(|present| present["type"] != kind);
         conditions.push(value);
-        conditions.sort_by_key(|present| (rank(present["type"].as_str().unwrap_or_default()), present["type"].to_string()));
+        conditions.sort_by_key(|present| {
+            (
+                rank(present["type"].as_str().unwrap_or_default()),
+                present["type"].to_string(),
+            )
+        });
         self.set("conditions", Value::Array(conditions));
     }
 
     /// Removes a condition.
-    pub fn remove_condition(&mut self, kind: &str) {
+    pub(crate) fn remove_condition(&mut self, kind: &str) {
         let mut conditions = self.take_conditions();
         conditions.retain(|present| present["type"] != kind);
         self.set("conditions", Value::Array(conditions));
     }
 
     /// The whole status as a value.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         Value::Object(self.0.clone())
     }
 
     fn conditions(&self) -> &[Value] {
-        self.0.get("conditions").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.0
+            .get("conditions")
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
     }
 
     fn take_conditions(&mut self) -> Vec<Value> {
@@ -102,7 +126,9 @@ fn cut(message: &str) -> &str {
     if message.len() <= MESSAGE_BYTES_MAX {
         return message;
     }
-    let end = (0..=MESSAGE_BYTES_MAX).rev().find(|end| message.is_char_boundary(*end));
+    let end = (0..=MESSAGE_BYTES_MAX)
+        .rev()
+        .find(|end| message.is_char_boundary(*end));
     &message[..end.unwrap_or(0)]
 }
 
@@ -119,7 +145,11 @@ mod tests {
         status.set_condition("Healthy", "False", "HealthCheckFailed", "", 1, now);
         status.set_condition("Reconciling", "True", "Progressing", "", 1, now);
         let order = |status: &Status| -> Vec<String> {
-            status.conditions().iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect()
+            status
+                .conditions()
+                .iter()
+                .map(|c| c["type"].as_str().unwrap().to_owned())
+                .collect()
         };
         assert_eq!(order(&status), ["Reconciling", "Ready", "Healthy"]);
         status.set_condition("Stalled", "True", "InvalidCELExpression", "", 1, now);
@@ -131,8 +161,14 @@ mod tests {
         let mut status = Status::default();
         status.set_condition("Ready", "False", "A", "", 1, Time::from_secs(1));
         status.set_condition("Ready", "False", "B", "", 1, Time::from_secs(9));
-        assert_eq!(status.condition_field("Ready", "lastTransitionTime"), Time::from_secs(1).timestamp());
+        assert_eq!(
+            status.condition_field("Ready", "lastTransitionTime"),
+            Time::from_secs(1).timestamp()
+        );
         status.set_condition("Ready", "True", "B", "", 1, Time::from_secs(9));
-        assert_eq!(status.condition_field("Ready", "lastTransitionTime"), Time::from_secs(9).timestamp());
+        assert_eq!(
+            status.condition_field("Ready", "lastTransitionTime"),
+            Time::from_secs(9).timestamp()
+        );
     }
 }

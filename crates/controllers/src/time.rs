@@ -9,5 +9,9 @@ pub(crate) fn of_flux(duration: firstpass_flux::Duration) -> Duration {
 
 /// A span of virtual time as Go prints it.
 pub(crate) fn go(duration: Duration) -> firstpass_flux::Duration {
-    firstpass_flux::Duration::from_nanos(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 1000).saturating_mul(1000))
+    firstpass_flux::Duration::from_nanos(
+        i64::try_from(duration.as_micros())
+            .unwrap_or(i64::MAX / 1000)
+            .saturating_mul(1000),
+    )
 }

@@ -13,7 +13,10 @@ pub(crate) struct Timers<T> {
 
 impl<T> Default for Timers<T> {
     fn default() -> Timers<T> {
-        Timers { pending: BTreeMap::new(), count: 0 }
+        Timers {
+            pending: BTreeMap::new(),
+            count: 0,
+        }
     }
 }
 

@@ -25,7 +25,9 @@ impl Random {
         let mut state = mix(self.seed ^ 0x6669_7273_7470_6173);
         for part in [purpose, subject] {
             for chunk in part.as_bytes().chunks(8) {
-                let word = chunk.iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+                let word = chunk
+                    .iter()
+                    .fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
                 state = mix(state ^ word);
             }
             state = mix(state ^ (part.len() as u64) << 56);
@@ -71,7 +73,9 @@ mod tests {
     #[test]
     fn draws_stay_within_their_bounds_and_reach_them() {
         let random = Random::new(1);
-        let draws: Vec<u64> = (0..1000).map(|nth| random.between(3, 6, "delay", "x", nth)).collect();
+        let draws: Vec<u64> = (0..1000)
+            .map(|nth| random.between(3, 6, "delay", "x", nth))
+            .collect();
         assert!(draws.iter().all(|draw| (3..=6).contains(draw)));
         for value in 3..=6 {
             assert!(draws.contains(&value));

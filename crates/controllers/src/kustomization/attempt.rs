@@ -87,11 +87,25 @@ impl Attempt {
         let message = "Fetching manifests for revision {revision} with a timeout of {timeout}"
             .replace("{revision}", &revision)
             .replace("{timeout}", &kustomization.spec.timeout().to_string());
-        for (kind, value) in [(names::condition::READY, "Unknown"), (names::condition::RECONCILING, "True")] {
-            status.set_condition(kind, value, names::reason::PROGRESSING, &message, generation, context.now);
+        for (kind, value) in [
+            (names::condition::READY, "Unknown"),
+            (names::condition::RECONCILING, "True"),
+        ] {
+            status.set_condition(
+                kind,
+                value,
+                names::reason::PROGRESSING,
+                &message,
+                generation,
+                context.now,
+            );
         }
         write(context, &tier, &status);
-        context.note(super::ACTOR, flux_api::kustomization_id(&tier), format!("attempt at {revision}"));
+        context.note(
+            super::ACTOR,
+            flux_api::kustomization_id(&tier),
+            format!("attempt at {revision}"),
+        );
         let old_inventory = inventory::read(status.get("inventory"));
         Attempt {
             began_at: context.now,
@@ -130,7 +144,12 @@ impl Attempt {
     }
 
     fn failure(&self, reason: &'static str, message: String, obstacles: Vec<Obstacle>) -> Step {
-        Step::Failed(Failure { reason, message, obstacles, retry: self.retry() })
+        Step::Failed(Failure {
+            reason,
+            message,
+            obstacles,
+            retry: self.retry(),
+        })
     }
 
     fn timeout(&self) -> Duration {
@@ -150,7 +169,9 @@ impl Attempt {
 impl KustomizationController {
     /// Carries out the due step of an attempt.
     pub(super) fn step(&mut self, tier: &TierName, context: &mut Context<'_>) {
-        let Some(mut attempt) = self.attempts.remove(tier) else { return };
+        let Some(mut attempt) = self.attempts.remove(tier) else {
+            return;
+        };
         let step = match attempt.phase.clone() {
             Phase::Build => self.build(&mut attempt, context),
             Phase::Stage(stage) => self.apply_stage(&mut attempt, stage, context),
@@ -172,18 +193,30 @@ impl KustomizationController {
         let tier = attempt.name().clone();
         let server = &*context.server;
         let mut lookup = |kind: &str, namespace: &str, name: &str| {
-            server.object(&ObjectId::new("", kind, Some(namespace), name)).cloned()
+            server
+                .object(&ObjectId::new("", kind, Some(namespace), name))
+                .cloned()
         };
-        let built = context.contents.build(&attempt.kustomization, &attempt.revision, &mut lookup);
+        let built = context
+            .contents
+            .build(&attempt.kustomization, &attempt.revision, &mut lookup);
         let path_missing = matches!(built, Err(BuildFailure::PathMissing { .. }));
         if !path_missing {
             // F-115
-            attempt.status.set("lastAttemptedRevision", attempt.revision.clone().into());
+            attempt
+                .status
+                .set("lastAttemptedRevision", attempt.revision.clone().into());
         }
-        let Built { objects, unknown_tokens, unrendered } = match built {
+        let Built {
+            objects,
+            unknown_tokens,
+            unrendered,
+        } = match built {
             Ok(built) => built,
             Err(BuildFailure::PathMissing { message }) => {
-                let obstacles = vec![Obstacle::Build { message: message.clone() }];
+                let obstacles = vec![Obstacle::Build {
+                    message: message.clone(),
+                }];
                 return attempt.failure(names::reason::ARTIFACT_FAILED, message, obstacles);
             }
             Err(BuildFailure::Failed { message, obstacles }) => {
@@ -209,9 +242,16 @@ impl KustomizationController {
                 let first = attempt.changes.len();
                 attempt.changes.extend(changes);
                 if kind.is_waited_for() {
-                    let ids = attempt.changes[first..].iter().map(|change| change.entry.id.clone()).collect();
+                    let ids = attempt.changes[first..]
+                        .iter()
+                        .map(|change| change.entry.id.clone())
+                        .collect();
                     // F-1731: up to 2.6 the Kustomization's own timeout limits the wait.
-                    let limit = if context.settings.flux.at_least(7) { STAGE_LIMIT } else { attempt.timeout() };
+                    let limit = if context.settings.flux.at_least(7) {
+                        STAGE_LIMIT
+                    } else {
+                        attempt.timeout()
+                    };
                     let wait = HealthWait::of_stage(ids, context.now, limit);
                     return Step::Continue(Phase::StageWait(stage, wait), context.now);
                 }
@@ -232,7 +272,9 @@ impl KustomizationController {
             return message.to_owned();
         }
         let changed = attempt.changes.iter().filter(|change| change.action.is_change());
-        let log: Vec<String> = changed.map(|change| format!("{} {}", change.entry.id, change.action)).collect();
+        let log: Vec<String> = changed
+            .map(|change| format!("{} {}", change.entry.id, change.action))
+            .collect();
         format!("{message}\n{}", log.join("\n"))
     }
 
@@ -270,8 +312,16 @@ impl KustomizationController {
     /// Everything is applied: the inventory, the pruning, the health checks (F-113, F-154).
     fn applied(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
         let tier = attempt.name().clone();
-        let inventory: Vec<Entry> = attempt.changes.iter().map(|change| change.entry.clone()).collect();
-        let changed = attempt.changes.iter().filter(|change| change.action.is_change()).count();
+        let inventory: Vec<Entry> = attempt
+            .changes
+            .iter()
+            .map(|change| change.entry.clone())
+            .collect();
+        let changed = attempt
+            .changes
+            .iter()
+            .filter(|change| change.action.is_change())
+            .count();
         let record = self.record(&tier);
         record.applied_at.get_or_insert(context.now);
         record.objects = inventory.iter().map(|entry| entry.id.clone()).collect();
@@ -299,13 +349,24 @@ impl KustomizationController {
         }
         match super::health::checked_objects(attempt, context) {
             Ok(ids) => {
-                let message = format!("Running health checks for revision {} with a timeout of {}", attempt.revision, attempt.kustomization.spec.timeout());
+                let message = format!(
+                    "Running health checks for revision {} with a timeout of {}",
+                    attempt.revision,
+                    attempt.kustomization.spec.timeout()
+                );
                 for (kind, value) in [
                     (names::condition::READY, "Unknown"),
                     (names::condition::HEALTHY, "Unknown"),
                     (names::condition::RECONCILING, "True"),
                 ] {
-                    attempt.status.set_condition(kind, value, names::reason::PROGRESSING, &message, attempt.generation, context.now);
+                    attempt.status.set_condition(
+                        kind,
+                        value,
+                        names::reason::PROGRESSING,
+                        &message,
+                        attempt.generation,
+                        context.now,
+                    );
                 }
                 write(context, &tier, &attempt.status);
                 let wait = HealthWait::of_checks(ids, context.now, attempt.timeout());
@@ -322,7 +383,9 @@ impl KustomizationController {
         let message = format!("Applied revision: {revision}");
         let was_ready = attempt.status.get("lastAppliedRevision") == Some(&Value::String(revision.clone()));
         attempt.status.set("lastAppliedRevision", revision.clone().into());
-        attempt.status.set("observedGeneration", attempt.generation.into());
+        attempt
+            .status
+            .set("observedGeneration", attempt.generation.into());
         attempt.status.remove_condition(names::condition::RECONCILING);
         attempt.status.set_condition(
             names::condition::READY,
@@ -334,20 +397,35 @@ impl KustomizationController {
         );
         write(context, &tier, &attempt.status);
         if !was_ready || self.record(&tier).ready_at.is_none() {
-            note_ready(context, &tier, "True", names::reason::RECONCILIATION_SUCCEEDED, &message);
+            note_ready(
+                context,
+                &tier,
+                "True",
+                names::reason::RECONCILIATION_SUCCEEDED,
+                &message,
+            );
         }
         let record = self.record(&tier);
         record.ready_at.get_or_insert(now);
         record.revision = Some(revision);
         self.queue.done(&tier);
         let interval = of_flux(attempt.kustomization.spec.interval.unwrap_or_default());
-        self.conclude(&tier, attempt.began_at, OutcomeResult::Succeeded, Next::Interval(interval), context);
+        self.conclude(
+            &tier,
+            attempt.began_at,
+            OutcomeResult::Succeeded,
+            Next::Interval(interval),
+            context,
+        );
     }
 
     fn fail(&mut self, mut attempt: Attempt, failure: Failure, context: &mut Context<'_>) {
         let tier = attempt.name().clone();
         let now = context.now;
-        let progress = attempt.status.condition_field(names::condition::RECONCILING, "message").to_owned();
+        let progress = attempt
+            .status
+            .condition_field(names::condition::RECONCILING, "message")
+            .to_owned();
         attempt.status.set_condition(
             names::condition::READY,
             "False",
@@ -366,11 +444,21 @@ impl KustomizationController {
         );
         write(context, &tier, &attempt.status);
         note_ready(context, &tier, "False", failure.reason, &failure.message);
-        let failed = FailedAttempt { began_at: attempt.began_at, ended_at: now, failure: failure.clone() };
+        let failed = FailedAttempt {
+            began_at: attempt.began_at,
+            ended_at: now,
+            failure: failure.clone(),
+        };
         self.record(&tier).failures.push(failed);
         self.queue.done(&tier);
         let next = Next::from(failure.retry);
-        self.conclude(&tier, attempt.began_at, OutcomeResult::Failed(failure), next, context);
+        self.conclude(
+            &tier,
+            attempt.began_at,
+            OutcomeResult::Failed(failure),
+            next,
+            context,
+        );
     }
 }
 
@@ -404,9 +492,14 @@ fn poll_health(attempt: &mut Attempt, mut wait: HealthWait, context: &mut Contex
             let at = (context.now + HEALTH_POLL).min(wait.deadline());
             Step::Continue(Phase::Health(wait), at)
         }
-        Verdict::TimedOut(message) | Verdict::FailedEarly(message) => {
-            health_failure(attempt, began_at, context.now, &message, wait.obstacles(), context)
-        }
+        Verdict::TimedOut(message) | Verdict::FailedEarly(message) => health_failure(
+            attempt,
+            began_at,
+            context.now,
+            &message,
+            wait.obstacles(),
+            context,
+        ),
     }
 }
 

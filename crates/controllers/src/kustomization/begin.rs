@@ -47,7 +47,11 @@ impl KustomizationController {
     }
 
     /// Steps 4 to 8 of F-110. Gives the revision of the artifact to work with.
-    fn check_prerequisites(&self, kustomization: &Kustomization, context: &mut Context<'_>) -> Result<String, Failure> {
+    fn check_prerequisites(
+        &self,
+        kustomization: &Kustomization,
+        context: &mut Context<'_>,
+    ) -> Result<String, Failure> {
         check_expressions(kustomization, context)?;
         let revision = find_artifact(kustomization, context)?;
         super::dependencies::check(kustomization, &revision, context)?;
@@ -65,10 +69,18 @@ impl KustomizationController {
     }
 
     /// Ends a look that did not get to an attempt.
-    pub(super) fn refuse(&mut self, tier: &TierName, object: &Value, failure: Failure, context: &mut Context<'_>) {
+    pub(super) fn refuse(
+        &mut self,
+        tier: &TierName,
+        object: &Value,
+        failure: Failure,
+        context: &mut Context<'_>,
+    ) {
         let generation = flux_api::generation(object);
         let mut status = Status::of(object);
-        let before = status.condition_field(names::condition::READY, "message").to_owned();
+        let before = status
+            .condition_field(names::condition::READY, "message")
+            .to_owned();
         status.set_condition(
             names::condition::READY,
             "False",
@@ -114,16 +126,30 @@ impl KustomizationController {
 }
 
 fn has_finalizer(object: &Value) -> bool {
-    object.items_at(&["metadata", "finalizers"]).iter().any(|finalizer| finalizer == names::FINALIZER)
+    object
+        .items_at(&["metadata", "finalizers"])
+        .iter()
+        .any(|finalizer| finalizer == names::FINALIZER)
 }
 
 /// Writes the status of a Kustomization.
 pub(super) fn write(context: &mut Context<'_>, tier: &TierName, status: &Status) {
-    flux_api::write_status(context, &flux_api::kustomization(tier), status, names::KUSTOMIZE_STATUS_MANAGER);
+    flux_api::write_status(
+        context,
+        &flux_api::kustomization(tier),
+        status,
+        names::KUSTOMIZE_STATUS_MANAGER,
+    );
 }
 
 /// Notes a Ready condition in the journal.
-pub(super) fn note_ready(context: &mut Context<'_>, tier: &TierName, ready: &str, reason: &str, message: &str) {
+pub(super) fn note_ready(
+    context: &mut Context<'_>,
+    tier: &TierName,
+    ready: &str,
+    reason: &str,
+    message: &str,
+) {
     let line = format!("Ready={ready} {reason}: {}", message.replace('\n', " "));
     context.note(super::ACTOR, flux_api::kustomization_id(tier), line);
 }
@@ -140,15 +166,26 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
     if context.settings.flux.at_least(5) {
         let mut seen = Vec::new();
         for check in &spec.health_check_exprs {
-            let expressions = [Some(&check.current), check.in_progress.as_ref(), check.failed.as_ref()];
+            let expressions = [
+                Some(&check.current),
+                check.in_progress.as_ref(),
+                check.failed.as_ref(),
+            ];
             for expression in expressions.into_iter().flatten() {
-                Expression::compile(expression)
-                    .map_err(|error| terminal(format!("failed to parse the CEL expression '{expression}': {error}")))?;
+                Expression::compile(expression).map_err(|error| {
+                    terminal(format!(
+                        "failed to parse the CEL expression '{expression}': {error}"
+                    ))
+                })?;
             }
             let key = (firstpass_object::group_of(&check.api_version), &check.kind);
             if seen.contains(&key) && context.settings.flux.at_least(8) {
                 // F-534, F-1752
-                return Err(terminal(format!("duplicate custom health check for {} {}", check.api_version, check.kind.as_deref().unwrap_or("*"))));
+                return Err(terminal(format!(
+                    "duplicate custom health check for {} {}",
+                    check.api_version,
+                    check.kind.as_deref().unwrap_or("*")
+                )));
             }
             seen.push(key);
         }
@@ -156,13 +193,20 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
     if context.settings.flux.at_least(7) {
         for dependency in &spec.depends_on {
             if let Some(expression) = &dependency.ready_expr {
-                Expression::compile(expression)
-                    .map_err(|error| terminal(format!("failed to parse expression '{expression}': {error}")))?;
+                Expression::compile(expression).map_err(|error| {
+                    terminal(format!("failed to parse expression '{expression}': {error}"))
+                })?;
             }
         }
     }
-    let account = spec.decryption.as_ref().and_then(|decryption| decryption.service_account_name.as_ref());
-    if account.is_some() && context.settings.flux.at_least(6) && !context.settings.gate(KustomizeGate::ObjectLevelWorkloadIdentity) {
+    let account = spec
+        .decryption
+        .as_ref()
+        .and_then(|decryption| decryption.service_account_name.as_ref());
+    if account.is_some()
+        && context.settings.flux.at_least(6)
+        && !context.settings.gate(KustomizeGate::ObjectLevelWorkloadIdentity)
+    {
         return Err(Failure {
             reason: "FeatureGateDisabled",
             message: "to use spec.decryption.serviceAccountName for decryption authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
@@ -182,7 +226,9 @@ fn find_artifact(kustomization: &Kustomization, context: &mut Context<'_>) -> Re
         return Err(Failure {
             reason: names::reason::ARTIFACT_FAILED,
             message: "spec.sourceRef is missing".to_owned(),
-            obstacles: vec![Obstacle::Configuration { message: "`spec.sourceRef` is missing".to_owned() }],
+            obstacles: vec![Obstacle::Configuration {
+                message: "`spec.sourceRef` is missing".to_owned(),
+            }],
             retry,
         });
     };
@@ -194,7 +240,11 @@ fn find_artifact(kustomization: &Kustomization, context: &mut Context<'_>) -> Re
         Ok(None) => {
             return Err(Failure {
                 reason: names::reason::ARTIFACT_FAILED,
-                message: format!("{} \"{}\" not found", flux_api::source_resource(source.kind), source.name),
+                message: format!(
+                    "{} \"{}\" not found",
+                    flux_api::source_resource(source.kind),
+                    source.name
+                ),
                 obstacles: obstacle(),
                 retry,
             });
@@ -234,15 +284,23 @@ fn deny_access(
             source.namespace,
             source.name
         )
-    } else if source.kind == SourceKind::ExternalArtifact && !context.settings.gate(KustomizeGate::ExternalArtifact) {
+    } else if source.kind == SourceKind::ExternalArtifact
+        && !context.settings.gate(KustomizeGate::ExternalArtifact)
+    {
         "ExternalArtifact feature gate is not enabled".to_owned()
     } else {
         return Ok(());
     };
-    let retry = if context.settings.flux.at_least(7) { Retry::Never } else { retry };
+    let retry = if context.settings.flux.at_least(7) {
+        Retry::Never
+    } else {
+        retry
+    };
     Err(Failure {
         reason: names::reason::ACCESS_DENIED,
-        obstacles: vec![Obstacle::Configuration { message: message.clone() }],
+        obstacles: vec![Obstacle::Configuration {
+            message: message.clone(),
+        }],
         message,
         retry,
     })

@@ -11,7 +11,11 @@ use crate::flux_api;
 use crate::time::of_flux;
 
 /// Whether all dependencies are ready; the first that is not decides the message (F-123).
-pub(super) fn check(kustomization: &Kustomization, revision: &str, context: &mut Context<'_>) -> Result<(), Failure> {
+pub(super) fn check(
+    kustomization: &Kustomization,
+    revision: &str,
+    context: &mut Context<'_>,
+) -> Result<(), Failure> {
     let tiers: Vec<TierName> = kustomization.dependencies().collect();
     for (reference, tier) in kustomization.spec.depends_on.iter().zip(tiers) {
         if let Err((state, message)) = check_one(kustomization, reference, &tier, revision, context) {
@@ -43,10 +47,22 @@ fn check_one(
             );
             return Err((DependencyState::Missing, message));
         }
-        Err(error) => return Err((DependencyState::Missing, format!("dependency '{tier}' not found: {error}"))),
+        Err(error) => {
+            return Err((
+                DependencyState::Missing,
+                format!("dependency '{tier}' not found: {error}"),
+            ));
+        }
     };
-    if let Some(expression) = reference.ready_expr.as_ref().filter(|_| context.settings.flux.at_least(7)) {
-        let own = context.get(flux_api::kustomization(&kustomization.name)).ok().flatten();
+    if let Some(expression) = reference
+        .ready_expr
+        .as_ref()
+        .filter(|_| context.settings.flux.at_least(7))
+    {
+        let own = context
+            .get(flux_api::kustomization(&kustomization.name))
+            .ok()
+            .flatten();
         let variables = json!({"self": own.as_deref(), "dep": &*dependency});
         if !is_true(expression, &variables) {
             let message = format!("dependency '{tier}' is not ready according to readyExpr eval");
@@ -58,12 +74,18 @@ fn check_one(
         }
     }
     if !is_ready(&dependency) {
-        return Err((DependencyState::NotReady, format!("dependency '{tier}' is not ready")));
+        return Err((
+            DependencyState::NotReady,
+            format!("dependency '{tier}' is not ready"),
+        ));
     }
     let same_source = Kustomization::read(&dependency).value.source() == kustomization.source();
     let applied = dependency.text_at(&["status", "lastAppliedRevision"]);
     if same_source && applied != Some(revision) {
-        return Err((DependencyState::OtherRevision, format!("dependency '{tier}' revision is not up to date")));
+        return Err((
+            DependencyState::OtherRevision,
+            format!("dependency '{tier}' revision is not up to date"),
+        ));
     }
     Ok(())
 }

@@ -43,6 +43,13 @@ pub enum Obstacle {
         /// What is wrong with it.
         state: DependencyState,
     },
+    /// Another HelmRelease is not there or not ready.
+    Release {
+        /// The other HelmRelease.
+        release: TierName,
+        /// What is wrong with it.
+        state: DependencyState,
+    },
     /// The tier cannot be built, decrypted or substituted, whatever the cluster holds.
     Build {
         /// What the build says.
@@ -153,6 +160,7 @@ impl Obstacle {
             Obstacle::UndefinedVariable { object, .. } => object.as_ref(),
             Obstacle::Source { .. }
             | Obstacle::Dependency { .. }
+            | Obstacle::Release { .. }
             | Obstacle::Build { .. }
             | Obstacle::VariableSource { .. }
             | Obstacle::Configuration { .. } => None,

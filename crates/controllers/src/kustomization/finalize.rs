@@ -17,12 +17,21 @@ impl KustomizationController {
             let pruned = self.prune(&kustomization, entries, context);
             if let Err((message, _, _)) = pruned {
                 // F-431
-                context.note(super::ACTOR, flux_api::kustomization_id(tier), format!("pruning for deleted resource failed: {message}"));
+                context.note(
+                    super::ACTOR,
+                    flux_api::kustomization_id(tier),
+                    format!("pruning for deleted resource failed: {message}"),
+                );
                 self.queue.add_rate_limited(tier.clone(), context.now);
                 return;
             }
         }
-        flux_api::write_finalizers(context, &flux_api::kustomization(tier), &[], firstpass_flux::names::KUSTOMIZE_MANAGER);
+        flux_api::write_finalizers(
+            context,
+            &flux_api::kustomization(tier),
+            &[],
+            firstpass_flux::names::KUSTOMIZE_MANAGER,
+        );
         self.queue.forget(tier);
     }
 }
@@ -33,7 +42,11 @@ fn deletes_objects(kustomization: &Kustomization, context: &Context<'_>) -> bool
     if spec.suspend {
         return false;
     }
-    let policy = if context.settings.flux.at_least(5) { spec.deletion_policy } else { DeletionPolicy::MirrorPrune };
+    let policy = if context.settings.flux.at_least(5) {
+        spec.deletion_policy
+    } else {
+        DeletionPolicy::MirrorPrune
+    };
     match policy {
         DeletionPolicy::MirrorPrune => spec.prune,
         DeletionPolicy::Delete | DeletionPolicy::WaitForTermination => true,

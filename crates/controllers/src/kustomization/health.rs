@@ -17,7 +17,6 @@ use crate::readiness::{self, Health, Status};
 pub(super) struct HealthWait {
     began_at: Time,
     deadline: Time,
-    limit: Duration,
     /// What was last seen of each object; they start as Unknown (F-504).
     seen: BTreeMap<ObjectId, Health>,
     in_stage: bool,
@@ -47,7 +46,13 @@ impl HealthWait {
 
     fn new(ids: Vec<ObjectId>, now: Time, limit: Duration, in_stage: bool) -> HealthWait {
         let seen = ids.into_iter().map(|id| (id, Health::unknown())).collect();
-        HealthWait { began_at: now, deadline: now + limit, limit, seen, in_stage, polled_at: None }
+        HealthWait {
+            began_at: now,
+            deadline: now + limit,
+            seen,
+            in_stage,
+            polled_at: None,
+        }
     }
 
     pub(super) fn began_at(&self) -> Time {
@@ -60,7 +65,10 @@ impl HealthWait {
 
     /// What is not Current yet.
     pub(super) fn obstacles(&self) -> Vec<Obstacle> {
-        let pending = self.seen.iter().filter(|(_, health)| health.status != Status::Current);
+        let pending = self
+            .seen
+            .iter()
+            .filter(|(_, health)| health.status != Status::Current);
         pending
             .map(|(object, health)| Obstacle::Unhealthy {
                 object: object.clone(),
@@ -72,7 +80,12 @@ impl HealthWait {
     }
 
     /// Looks at every object.
-    pub(super) fn poll(&mut self, expressions: &[HealthCheckExpr], no_fail_fast: bool, context: &Context<'_>) -> Verdict {
+    pub(super) fn poll(
+        &mut self,
+        expressions: &[HealthCheckExpr],
+        no_fail_fast: bool,
+        context: &Context<'_>,
+    ) -> Verdict {
         let revision = context.server.log().head().0;
         if self.polled_at != Some(revision) {
             self.polled_at = Some(revision);
@@ -80,7 +93,12 @@ impl HealthWait {
                 *health = health_of(id, expressions, context);
             }
         }
-        let is = |wanted: Status| self.seen.values().filter(|health| health.status == wanted).count();
+        let is = |wanted: Status| {
+            self.seen
+                .values()
+                .filter(|health| health.status == wanted)
+                .count()
+        };
         let (current, failed) = (is(Status::Current), is(Status::Failed));
         if current == self.seen.len() {
             return Verdict::Healthy;
@@ -104,16 +122,14 @@ impl HealthWait {
         let items = self.seen.iter().filter(|(_, health)| wanted(health.status));
         let items: Vec<String> = items
             .map(|(id, health)| {
-                let error = health.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+                let error = health
+                    .error
+                    .as_ref()
+                    .map_or_else(String::new, |error| format!(": {error}"));
                 format!("{id} status: '{}'{error}", health.status.as_str())
             })
             .collect();
         items.join(", ")
-    }
-
-    /// The limit of the wait.
-    pub(super) fn limit(&self) -> Duration {
-        self.limit
     }
 }
 
@@ -143,7 +159,9 @@ fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'
 
 /// F-533: the generation first, then inProgress, failed, current.
 fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health {
-    let generation = object.at(&["metadata", "generation"]).and_then(serde_json::Value::as_i64);
+    let generation = object
+        .at(&["metadata", "generation"])
+        .and_then(serde_json::Value::as_i64);
     let observed = crate::flux_api::observed_generation(object);
     if let (Some(generation), Some(observed)) = (generation, observed)
         && generation != observed
@@ -162,7 +180,9 @@ fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health
             Ok(true) => return Health::new(status, format!("`{expression}` is true")),
             Ok(false) => {}
             Err(error) => {
-                return Health::error(format!("failed to evaluate the CEL expression '{expression}': {error}"));
+                return Health::error(format!(
+                    "failed to evaluate the CEL expression '{expression}': {error}"
+                ));
             }
         }
     }
@@ -178,11 +198,20 @@ pub(super) fn checked_objects(attempt: &Attempt, context: &Context<'_>) -> Resul
     } else {
         spec.health_checks
             .iter()
-            .map(|check| ObjectId::new(group_of(&check.api_version), &check.kind, check.namespace.as_deref(), &check.name))
+            .map(|check| {
+                ObjectId::new(
+                    group_of(&check.api_version),
+                    &check.kind,
+                    check.namespace.as_deref(),
+                    &check.name,
+                )
+            })
             .collect()
     };
     let is_self = |id: &ObjectId| {
-        id.kind == names::KUSTOMIZATION && id.name == name.name && id.namespace.as_ref() == Some(&name.namespace)
+        id.kind == names::KUSTOMIZATION
+            && id.name == name.name
+            && id.namespace.as_ref() == Some(&name.namespace)
     };
     let ids: Vec<ObjectId> = ids.into_iter().filter(|id| !is_self(id)).collect();
     for id in &ids {

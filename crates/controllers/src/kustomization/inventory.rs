@@ -15,47 +15,76 @@ pub struct Entry {
 impl Entry {
     /// The entry of an object in a version.
     pub fn new(id: ObjectId, version: &str) -> Entry {
-        Entry { id, version: version.to_owned() }
+        Entry {
+            id,
+            version: version.to_owned(),
+        }
     }
 
     /// Group, version and kind of the object.
     pub fn gvk(&self) -> GroupVersionKind {
-        GroupVersionKind { group: self.id.group.clone(), version: self.version.clone(), kind: self.id.kind.clone() }
+        GroupVersionKind {
+            group: self.id.group.clone(),
+            version: self.version.clone(),
+            kind: self.id.kind.clone(),
+        }
     }
 
     /// `<namespace>_<name>_<group>_<kind>`; colons in names of RBAC objects become `__` (F-400).
     fn key(&self) -> String {
-        let ObjectId { group, kind, namespace, name } = &self.id;
-        let name = if group == "rbac.authorization.k8s.io" { name.replace(':', "__") } else { name.clone() };
-        format!("{}_{name}_{group}_{kind}", namespace.as_deref().unwrap_or_default())
+        let ObjectId {
+            group,
+            kind,
+            namespace,
+            name,
+        } = &self.id;
+        let name = if group == "rbac.authorization.k8s.io" {
+            name.replace(':', "__")
+        } else {
+            name.clone()
+        };
+        format!(
+            "{}_{name}_{group}_{kind}",
+            namespace.as_deref().unwrap_or_default()
+        )
     }
 
     fn parse(key: &str, version: &str) -> Option<Entry> {
         let (namespace, rest) = key.split_once('_')?;
         let (rest, kind) = rest.rsplit_once('_')?;
         let (name, group) = rest.rsplit_once('_')?;
-        let name = if group == "rbac.authorization.k8s.io" { name.replace("__", ":") } else { name.to_owned() };
-        Some(Entry::new(ObjectId::new(group, kind, Some(namespace), &name), version))
+        let name = if group == "rbac.authorization.k8s.io" {
+            name.replace("__", ":")
+        } else {
+            name.to_owned()
+        };
+        Some(Entry::new(
+            ObjectId::new(group, kind, Some(namespace), &name),
+            version,
+        ))
     }
 }
 
 /// Reads `status.inventory`.
-pub fn read(status_inventory: Option<&Value>) -> Vec<Entry> {
+pub(super) fn read(status_inventory: Option<&Value>) -> Vec<Entry> {
     let entries = status_inventory.and_then(|inventory| inventory["entries"].as_array());
     let parse = |entry: &Value| Entry::parse(entry["id"].as_str()?, entry["v"].as_str()?);
     entries.map_or_else(Vec::new, |entries| entries.iter().filter_map(parse).collect())
 }
 
 /// Writes `status.inventory`.
-pub fn write(entries: &[Entry]) -> Value {
+pub(super) fn write(entries: &[Entry]) -> Value {
     let entry = |entry: &Entry| json!({"id": entry.key(), "v": entry.version});
     json!({"entries": entries.iter().map(entry).collect::<Vec<_>>()})
 }
 
 /// The entries of the old inventory that the new one lacks (F-402). The version is no part of the identity.
-pub fn stale(old: &[Entry], new: &[Entry]) -> Vec<Entry> {
+pub(super) fn stale(old: &[Entry], new: &[Entry]) -> Vec<Entry> {
     let present: std::collections::BTreeSet<&ObjectId> = new.iter().map(|entry| &entry.id).collect();
-    old.iter().filter(|entry| !present.contains(&entry.id)).cloned().collect()
+    old.iter()
+        .filter(|entry| !present.contains(&entry.id))
+        .cloned()
+        .collect()
 }
 
 #[cfg(test)]
@@ -77,7 +106,10 @@ mod tests {
             assert_eq!(entry.key(), key);
             assert_eq!(read(Some(&write(std::slice::from_ref(&entry)))), [entry]);
         }
-        assert_eq!(read(Some(&json!({"entries": [{"id": "nonsense", "v": "v1"}]}))), []);
+        assert_eq!(
+            read(Some(&json!({"entries": [{"id": "nonsense", "v": "v1"}]}))),
+            []
+        );
     }
 
     #[test]

@@ -31,9 +31,10 @@ use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
-use crate::queue::{Flavor, PRIORITY_NORMAL, WorkQueue};
+use crate::queue::{Flavor, WorkQueue};
 
 pub use attempt::Attempt;
+pub(crate) use dependencies::is_ready;
 pub use failure::{DependencyState, Failure, Obstacle, Retry};
 pub use inventory::Entry as InventoryEntry;
 pub use stages::{Stage, StageRules};
@@ -116,14 +117,22 @@ pub enum OutcomeResult {
 impl KustomizationController {
     /// A controller that has seen nothing yet.
     pub fn new(settings: &ControllerSettings) -> KustomizationController {
-        let flavor = if settings.flux.at_least(8) { Flavor::Priority } else { Flavor::Delaying };
+        let flavor = if settings.flux.at_least(8) {
+            Flavor::Priority
+        } else {
+            Flavor::Delaying
+        };
         KustomizationController {
             queue: WorkQueue::new(flavor),
             attempts: BTreeMap::new(),
             tiers: BTreeMap::new(),
             stage_rules: StageRules {
                 cluster_roles_first: settings.flux.at_least(7),
-                custom_kinds: settings.custom_apply_stage_kinds.iter().filter_map(|text| custom_kind(text)).collect(),
+                custom_kinds: settings
+                    .custom_apply_stage_kinds
+                    .iter()
+                    .filter_map(|text| custom_kind(text))
+                    .collect(),
             },
             workers_max: settings.kustomize_concurrent as usize,
             known_kinds: BTreeSet::new(),
@@ -153,7 +162,9 @@ impl KustomizationController {
     /// Starts as many attempts as there are free workers and due keys.
     fn start_attempts(&mut self, context: &mut Context<'_>) {
         while self.attempts.len() < self.workers_max {
-            let Some(tier) = self.queue.take(context.now) else { return };
+            let Some(tier) = self.queue.take(context.now) else {
+                return;
+            };
             self.begin(&tier, context);
             if !self.attempts.contains_key(&tier) {
                 self.queue.done(&tier);
@@ -166,7 +177,14 @@ impl KustomizationController {
     }
 
     /// Notes how a look ended and plans the next one.
-    fn conclude(&mut self, tier: &TierName, began_at: Time, result: OutcomeResult, next: Next, context: &mut Context<'_>) {
+    fn conclude(
+        &mut self,
+        tier: &TierName,
+        began_at: Time,
+        result: OutcomeResult,
+        next: Next,
+        context: &mut Context<'_>,
+    ) {
         let now = context.now;
         match next {
             Next::Interval(interval) => {
@@ -192,7 +210,11 @@ impl KustomizationController {
                 }
             }
         }
-        record.last = Some(Outcome { began_at, ended_at: now, result });
+        record.last = Some(Outcome {
+            began_at,
+            ended_at: now,
+            result,
+        });
     }
 }
 
@@ -234,8 +256,13 @@ impl Controller for KustomizationController {
     fn wake(&mut self, context: &mut Context<'_>) {
         loop {
             self.start_attempts(context);
-            let due = self.attempts.iter().find(|(_, attempt)| attempt.next_at <= context.now);
-            let Some(tier) = due.map(|(tier, _)| tier.clone()) else { return };
+            let due = self
+                .attempts
+                .iter()
+                .find(|(_, attempt)| attempt.next_at <= context.now);
+            let Some(tier) = due.map(|(tier, _)| tier.clone()) else {
+                return;
+            };
             self.step(&tier, context);
         }
     }

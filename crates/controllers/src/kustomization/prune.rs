@@ -30,7 +30,10 @@ impl KustomizationController {
                 Ok(false) => {}
                 Err(message) => {
                     text.push_str(&format!("{} {message};", entry.id));
-                    obstacles.push(Obstacle::Prune { object: entry.id.clone(), message });
+                    obstacles.push(Obstacle::Prune {
+                        object: entry.id.clone(),
+                        message,
+                    });
                     survivors.push(entry);
                 }
             }
@@ -45,7 +48,11 @@ impl KustomizationController {
     fn in_pruning_order(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
         entries.sort_by_cached_key(|entry| {
             let id = &entry.id;
-            let key = (self.stage_rules.kind_index(&id.kind), id.group.clone(), id.kind.clone());
+            let key = (
+                self.stage_rules.kind_index(&id.kind),
+                id.group.clone(),
+                id.kind.clone(),
+            );
             std::cmp::Reverse((key, id.namespace.clone(), id.name.clone()))
         });
         entries
@@ -53,12 +60,18 @@ impl KustomizationController {
 
     /// F-412: whether it was deleted; `false` if it was skipped.
     fn prune_one(&self, tier: &TierName, entry: &Entry, context: &mut Context<'_>) -> Result<bool, String> {
-        let target = Target { gvk: entry.gvk(), namespace: entry.id.namespace.clone(), name: entry.id.name.clone() };
+        let target = Target {
+            gvk: entry.gvk(),
+            namespace: entry.id.namespace.clone(),
+            name: entry.id.name.clone(),
+        };
         let live = match context.get(target.clone()) {
             Ok(Some(live)) => live,
             Ok(None) => return Ok(true),
             // F-414: a kind that the client knew once gives a 404, which counts as deleted.
-            Err(error) if error.is_no_kind_match() && self.known_kinds.contains(&target.gvk) => return Ok(true),
+            Err(error) if error.is_no_kind_match() && self.known_kinds.contains(&target.gvk) => {
+                return Ok(true);
+            }
             Err(error) => return Err(format!("query failed: {error}")),
         };
         if !is_owned(&live, tier) || is_protected(&live, context) {

@@ -42,7 +42,9 @@ impl StageRules {
         let is_crd = kind == "CustomResourceDefinition" && api_version.starts_with("apiextensions.k8s.io/");
         let is_namespace = kind == "Namespace" && api_version == "v1";
         let is_cluster_role = kind == "ClusterRole" && api_version.starts_with("rbac.authorization.k8s.io/");
-        let is_custom = |wanted: &GroupKind| wanted.kind == kind && wanted.group == firstpass_object::group_of(api_version);
+        let is_custom = |wanted: &GroupKind| {
+            wanted.kind == kind && wanted.group == firstpass_object::group_of(api_version)
+        };
         if is_crd || is_namespace || (is_cluster_role && self.cluster_roles_first) {
             Stage::Definitions
         } else if kind.ends_with("Class") {
@@ -72,13 +74,23 @@ impl StageRules {
     pub fn sort(&self, objects: &mut [Arc<Value>]) {
         objects.sort_by_cached_key(|object| {
             let id = object.id();
-            (self.kind_index(&id.kind), id.group, id.kind, id.namespace, id.name)
+            (
+                self.kind_index(&id.kind),
+                id.group,
+                id.kind,
+                id.namespace,
+                id.name,
+            )
         });
     }
 
     /// Where a kind stands in the order of application, the group ignored. Pruning goes the other way (F-411).
     pub fn kind_index(&self, kind: &str) -> usize {
-        let order: &[&str] = if self.cluster_roles_first { &ORDER } else { &ORDER_UNTIL_2_6 };
+        let order: &[&str] = if self.cluster_roles_first {
+            &ORDER
+        } else {
+            &ORDER_UNTIL_2_6
+        };
         let last = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
         if let Some(index) = last.iter().position(|name| *name == kind) {
             return order.len() + 1 + index;
@@ -150,15 +162,25 @@ mod tests {
     }
 
     fn rules(cluster_roles_first: bool) -> StageRules {
-        StageRules { cluster_roles_first, custom_kinds: Vec::new() }
+        StageRules {
+            cluster_roles_first,
+            custom_kinds: Vec::new(),
+        }
     }
 
     #[test]
     fn objects_go_to_their_stages() {
         // F-200
-        let rules = StageRules { custom_kinds: vec![GroupKind::new("rbac.authorization.k8s.io", "Role")], ..rules(true) };
+        let rules = StageRules {
+            custom_kinds: vec![GroupKind::new("rbac.authorization.k8s.io", "Role")],
+            ..rules(true)
+        };
         let table = [
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Stage::Definitions),
+            (
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                Stage::Definitions,
+            ),
             ("v1", "Namespace", Stage::Definitions),
             ("example.com/v1", "Namespace", Stage::Rest),
             ("rbac.authorization.k8s.io/v1", "ClusterRole", Stage::Definitions),
@@ -169,7 +191,11 @@ mod tests {
             ("v1", "ConfigMap", Stage::Rest),
         ];
         for (api_version, kind, stage) in table {
-            assert_eq!(rules.stage_of(&object(api_version, kind, "x")), stage, "{api_version} {kind}");
+            assert_eq!(
+                rules.stage_of(&object(api_version, kind, "x")),
+                stage,
+                "{api_version} {kind}"
+            );
         }
     }
 
@@ -185,7 +211,11 @@ mod tests {
     fn a_stage_is_sorted_by_kind_then_by_name() {
         // F-210
         let mut objects = vec![
-            object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "w"),
+            object(
+                "admissionregistration.k8s.io/v1",
+                "ValidatingWebhookConfiguration",
+                "w",
+            ),
             object("example.com/v1", "Widget", "b"),
             object("example.com/v1", "Widget", "a"),
             object("apps/v1", "Deployment", "d"),
@@ -200,7 +230,10 @@ mod tests {
     #[test]
     fn the_last_stage_is_there_even_if_empty() {
         let divided = rules(true).divide(&[object("v1", "Namespace", "x")]);
-        let stages: Vec<_> = divided.iter().map(|(stage, objects)| (*stage, objects.len())).collect();
+        let stages: Vec<_> = divided
+            .iter()
+            .map(|(stage, objects)| (*stage, objects.len()))
+            .collect();
         assert_eq!(stages, [(Stage::Definitions, 1), (Stage::Rest, 0)]);
     }
 }

@@ -85,7 +85,10 @@ impl KustomizationController {
         if let Some((first, error)) = refusals.first() {
             // F-212, F-214: one refusal and nothing of the stage is applied; Flux reports one, we know all.
             let message = self.dry_run_error(kustomization, first, error, context);
-            let obstacles = refusals.iter().map(|(object, error)| obstacle_of(object, error)).collect();
+            let obstacles = refusals
+                .iter()
+                .map(|(object, error)| obstacle_of(object, error))
+                .collect();
             return Submission::Failed { message, obstacles };
         }
         for Checked { object, change } in &checked {
@@ -98,7 +101,10 @@ impl KustomizationController {
             if let Err(error) = context.apply(apply) {
                 // F-215: what comes before in the stage is stored.
                 let message = format!("{} apply failed{}: {error}", object.id(), bracket(&error));
-                return Submission::Failed { message, obstacles: vec![obstacle_of(object, &error)] };
+                return Submission::Failed {
+                    message,
+                    obstacles: vec![obstacle_of(object, &error)],
+                };
             }
         }
         Submission::Applied(checked.into_iter().map(|found| found.change).collect())
@@ -117,8 +123,14 @@ impl KustomizationController {
         let gvk = object.gvk();
         if is_skipped(object, live.as_deref()) {
             let id = live.as_deref().map_or_else(|| object.id(), ObjectExt::id);
-            let change = Change { entry: Entry::new(id, &gvk.version), action: Action::Skipped };
-            return Ok(Some(Checked { object: Arc::clone(object), change }));
+            let change = Change {
+                entry: Entry::new(id, &gvk.version),
+                action: Action::Skipped,
+            };
+            return Ok(Some(Checked {
+                object: Arc::clone(object),
+                change,
+            }));
         }
         let dry_run = || {
             Apply::forced(Arc::clone(object), names::KUSTOMIZE_MANAGER)
@@ -128,7 +140,9 @@ impl KustomizationController {
         let answer = match context.apply(dry_run()) {
             Ok(answer) => answer,
             Err(error) => {
-                let Some(live) = live.as_ref().filter(|live| is_forced(kustomization, object, live) && is_immutable(&error))
+                let Some(live) = live
+                    .as_ref()
+                    .filter(|live| is_forced(kustomization, object, live) && is_immutable(&error))
                 else {
                     return Err(error);
                 };
@@ -152,8 +166,14 @@ impl KustomizationController {
             _ => Action::Unchanged,
         };
         // F-217: the identity is the one in the server's answer.
-        let change = Change { entry: Entry::new(applied.id(), &gvk.version), action };
-        Ok(Some(Checked { object: Arc::clone(object), change }))
+        let change = Change {
+            entry: Entry::new(applied.id(), &gvk.version),
+            action,
+        };
+        Ok(Some(Checked {
+            object: Arc::clone(object),
+            change,
+        }))
     }
 
     /// F-222, F-226.
@@ -172,7 +192,10 @@ impl KustomizationController {
             && context.settings.flux.minor != 5;
         let stale = error.is_no_kind_match() && default_client && self.known_kinds.contains(&object.gvk());
         let (not_found, text) = if stale {
-            (true, "the server could not find the requested resource".to_owned())
+            (
+                true,
+                "the server could not find the requested resource".to_owned(),
+            )
         } else {
             (error.is_not_found(), error.to_string())
         };
@@ -196,7 +219,8 @@ fn bracket(error: &ApiError) -> String {
 /// F-260 to F-262.
 fn is_skipped(desired: &Value, live: Option<&Value>) -> bool {
     let either = |key: &str, value: &str| {
-        label_or_annotation(desired, key, value) || live.is_some_and(|live| label_or_annotation(live, key, value))
+        label_or_annotation(desired, key, value)
+            || live.is_some_and(|live| label_or_annotation(live, key, value))
     };
     either(names::RECONCILE, names::DISABLED)
         || either(names::SSA, "Ignore")
@@ -235,19 +259,34 @@ fn obstacle_of(object: &Value, error: &ApiError) -> Obstacle {
     let id = object.id();
     let namespace = id.namespace.clone();
     match (error.cause, error.reason, namespace) {
-        (Some(Cause::NamespaceTerminating), _, Some(namespace)) => {
-            Obstacle::NamespaceTerminating { object: id, namespace }
-        }
-        (Some(Cause::WebhookUnreachable), _, _) => Obstacle::Webhook { object: id, message: error.to_string() },
-        (_, Reason::NoKindMatch, _) => Obstacle::UnknownKind { object: id, gvk: object.gvk() },
+        (Some(Cause::NamespaceTerminating), _, Some(namespace)) => Obstacle::NamespaceTerminating {
+            object: id,
+            namespace,
+        },
+        (Some(Cause::WebhookUnreachable), _, _) => Obstacle::Webhook {
+            object: id,
+            message: error.to_string(),
+        },
+        (_, Reason::NoKindMatch, _) => Obstacle::UnknownKind {
+            object: id,
+            gvk: object.gvk(),
+        },
         (_, Reason::NotFound, None) => Obstacle::NamespaceUnset { object: id },
-        (_, Reason::NotFound, Some(namespace)) => Obstacle::NamespaceMissing { object: id, namespace },
-        _ => Obstacle::Refused { object: id, message: error.to_string() },
+        (_, Reason::NotFound, Some(namespace)) => Obstacle::NamespaceMissing {
+            object: id,
+            namespace,
+        },
+        _ => Obstacle::Refused {
+            object: id,
+            message: error.to_string(),
+        },
     }
 }
 
 /// The objects of a change set that a health wait covers: all but the skipped ones (F-271). Up to 2.6 those too (F-1740).
 pub(super) fn waited_for(changes: &[Change], skipped_too: bool) -> Vec<ObjectId> {
-    let covered = changes.iter().filter(|change| skipped_too || change.action != Action::Skipped);
+    let covered = changes
+        .iter()
+        .filter(|change| skipped_too || change.action != Action::Skipped);
     covered.map(|change| change.entry.id.clone()).collect()
 }

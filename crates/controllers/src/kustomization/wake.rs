@@ -13,7 +13,12 @@ use crate::queue::PRIORITY_NORMAL;
 
 impl KustomizationController {
     /// F-100: creation, a new generation, a request.
-    pub(super) fn observe_own(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+    pub(super) fn observe_own(
+        &mut self,
+        old: Option<&Arc<Value>>,
+        new: Option<&Arc<Value>>,
+        context: &mut Context<'_>,
+    ) {
         let Some(new) = new else {
             if let Some(old) = old {
                 let tier = tier_of(old);
@@ -28,18 +33,27 @@ impl KustomizationController {
             || differs(&["metadata", "annotations", names::REQUESTED_AT]);
         if woken {
             let tier = tier_of(new);
-            if old.is_some_and(|old| old.at(&["spec"]) != new.at(&["spec"])) {
-                self.record(&tier).ready_at = None;
+            let spec_changed = old.is_some_and(|old| old.at(&["spec"]) != new.at(&["spec"]));
+            let record = self.record(&tier);
+            if spec_changed {
+                record.ready_at = None;
             }
             self.enqueue(&tier, &new.id(), context);
         }
     }
 
     /// F-101, F-102: a source has its first artifact or a new revision.
-    pub(super) fn observe_source(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+    pub(super) fn observe_source(
+        &mut self,
+        old: Option<&Arc<Value>>,
+        new: Option<&Arc<Value>>,
+        context: &mut Context<'_>,
+    ) {
         let Some(source) = new.or(old) else { return };
         let revision = |object: Option<&Arc<Value>>| {
-            object.and_then(|object| object.text_at(&["status", "artifact", "revision"])).map(str::to_owned)
+            object
+                .and_then(|object| object.text_at(&["status", "artifact", "revision"]))
+                .map(str::to_owned)
         };
         let newest = revision(new);
         if old.is_some() && new.is_some() && (newest.is_none() || revision(old) == newest) {
@@ -48,11 +62,21 @@ impl KustomizationController {
         let id = source.id();
         let users: Vec<Arc<Value>> = kustomizations(context)
             .into_iter()
-            .filter(|object| Kustomization::read(object).value.source().is_some_and(|used| used.id() == id))
+            .filter(|object| {
+                Kustomization::read(object)
+                    .value
+                    .source()
+                    .is_some_and(|used| used.id() == id)
+            })
             .filter(|object| !is_current(object, newest.as_deref(), context))
             .collect();
         for tier in self.in_dependency_order(&users, context) {
-            if newest.is_some() && self.tiers.get(&tier).is_some_and(|record| record.revision != newest) {
+            if newest.is_some()
+                && self
+                    .tiers
+                    .get(&tier)
+                    .is_some_and(|record| record.revision != newest)
+            {
                 self.record(&tier).ready_at = None;
             }
             self.enqueue(&tier, &id, context);
@@ -60,22 +84,42 @@ impl KustomizationController {
     }
 
     /// F-107: ConfigMaps and Secrets that ask for it wake their users, since Flux 2.7 (F-1713).
-    pub(super) fn observe_config(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+    pub(super) fn observe_config(
+        &mut self,
+        old: Option<&Arc<Value>>,
+        new: Option<&Arc<Value>>,
+        context: &mut Context<'_>,
+    ) {
         let Some(object) = new.or(old) else { return };
         let watched = object.label(names::WATCH_LABEL) == Some("Enabled");
-        if !watched || !context.settings.flux.at_least(7) || context.settings.gate(KustomizeGate::DisableConfigWatchers) {
+        if !watched
+            || !context.settings.flux.at_least(7)
+            || context.settings.gate(KustomizeGate::DisableConfigWatchers)
+        {
             return;
         }
-        let content = |object: Option<&Arc<Value>>| object.map(|object| (object.get("data").cloned(), object.get("stringData").cloned()));
+        let content = |object: Option<&Arc<Value>>| {
+            object.map(|object| (object.get("data").cloned(), object.get("stringData").cloned()))
+        };
         if content(old) == content(new) {
             return;
         }
         let id = object.id();
         for user in kustomizations(context) {
             let kustomization = Kustomization::read(&user).value;
-            let references = kustomization.spec.post_build.iter().flat_map(|build| &build.substitute_from);
-            let substitutes = references.into_iter().any(|reference| reference.kind == id.kind && reference.name == id.name);
-            let decrypts = kustomization.spec.decryption.as_ref().and_then(|decryption| decryption.secret_ref.as_ref())
+            let references = kustomization
+                .spec
+                .post_build
+                .iter()
+                .flat_map(|build| &build.substitute_from);
+            let substitutes = references
+                .into_iter()
+                .any(|reference| reference.kind == id.kind && reference.name == id.name);
+            let decrypts = kustomization
+                .spec
+                .decryption
+                .as_ref()
+                .and_then(|decryption| decryption.secret_ref.as_ref())
                 == Some(&id.name)
                 && id.kind == "Secret";
             if id.namespace.as_ref() == Some(&kustomization.name.namespace) && (substitutes || decrypts) {
@@ -87,7 +131,9 @@ impl KustomizationController {
     /// Adds a key, and ends its health wait where the gate says so (F-160, F-161, F-1718).
     fn enqueue(&mut self, tier: &TierName, trigger: &ObjectId, context: &Context<'_>) {
         self.queue.add(tier.clone(), context.now, PRIORITY_NORMAL);
-        let cancels = context.settings.gate(KustomizeGate::CancelHealthCheckOnNewRevision)
+        let cancels = context
+            .settings
+            .gate(KustomizeGate::CancelHealthCheckOnNewRevision)
             && (context.settings.flux.at_least(8) || trigger.group == names::SOURCE_GROUP);
         if let Some(attempt) = self.attempts.get_mut(tier)
             && cancels
@@ -134,7 +180,10 @@ fn visit(
     let mut on_path = BTreeSet::from([tier.clone()]);
     path.push((tier.clone(), 0));
     while let Some((current, index)) = path.last_mut() {
-        let next = dependencies.get(current).and_then(|list| list.get(*index)).cloned();
+        let next = dependencies
+            .get(current)
+            .and_then(|list| list.get(*index))
+            .cloned();
         *index += 1;
         let Some(next) = next else {
             let (finished, _) = path.pop().unwrap_or_else(|| (tier.clone(), 0));
@@ -165,7 +214,8 @@ fn is_current(object: &Value, newest: Option<&str>, context: &Context<'_>) -> bo
     let attempted = object.text_at(&["status", "lastAttemptedRevision"]);
     let ready = object.condition_is_true(names::condition::READY);
     // F-1712
-    let counts_running = context.settings.flux.kustomize_controller() >= firstpass_flux::ControllerVersion::new(8, 2);
+    let counts_running =
+        context.settings.flux.kustomize_controller() >= firstpass_flux::ControllerVersion::new(8, 2);
     let reconciling = counts_running && object.condition_is_true(names::condition::RECONCILING);
     newest.is_some() && attempted == newest && (ready || reconciling)
 }
@@ -176,5 +226,9 @@ fn tier_of(object: &Value) -> TierName {
 
 fn kustomizations(context: &Context<'_>) -> Vec<Arc<Value>> {
     let kind = GroupKind::new(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION);
-    context.server.objects(&kind, None).map(|(_, object)| Arc::clone(object)).collect()
+    context
+        .server
+        .objects(&kind, None)
+        .map(|(_, object)| Arc::clone(object))
+        .collect()
 }

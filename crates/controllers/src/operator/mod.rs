@@ -1,0 +1,463 @@
+//! Operators: what they do when they start and after they have seen an object, as knowledge tells.
+//!
+//! An operator runs in a workload: one of the repository, recognised by its image, or one that a chart or another
+//! operator brought. Effects follow one another, each after its delay. A status write waits for the effects that come
+//! before it.
+
+mod effects;
+mod instance;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Request, Target, Time};
+use firstpass_knowledge::{KindDef, OnObject, Operator, StatusWrite, TemplateScope};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use serde_json::Value;
+
+use crate::context::{Context, Controller};
+use crate::flux_api::generation;
+use crate::marks::PODS_RUNNING;
+use crate::timers::Timers;
+use crate::workload::is_workload;
+use instance::Instance;
+
+pub(crate) use effects::ensure_namespace;
+pub(crate) use instance::work_before_ready;
+
+/// How long an object that was refused is left alone before an operator tries again.
+const RETRY: Duration = Duration::from_secs(5);
+/// How often an operator tries to bring an object before it gives up until something else happens.
+const TRIES_MAX: u32 = 60;
+
+/// The models of all operators.
+#[derive(Clone, Debug, Default)]
+pub struct OperatorController {
+    /// Operators whose processes run, by name and workload.
+    instances: BTreeMap<InstanceKey, Instance>,
+    timers: Timers<Act>,
+    /// Effects that are done, for an object in a generation.
+    done: BTreeSet<EffectKey>,
+    /// Status writes that wait for an effect.
+    blocked: BTreeMap<ObjectId, Vec<StatusAct>>,
+    /// Objects whose status is being written, in which generation.
+    reported: BTreeMap<ObjectId, i64>,
+    /// What comes back when somebody deletes it, and who brings it.
+    kept: BTreeMap<ObjectId, (InstanceKey, Value)>,
+    /// Services that webhooks are served by; the name of the workload stands for that of the Service.
+    webhook_servers: BTreeSet<(String, String)>,
+    /// What operators have done, for explanations: kinds and the objects that triggered them.
+    deeds: Vec<Deed>,
+}
+
+/// An operator made a kind known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// The operator.
+    pub operator: String,
+    /// The kind.
+    pub kind: GroupKind,
+    /// The object that it had to see first, if any.
+    pub trigger: Option<ObjectId>,
+    /// When.
+    pub at: Time,
+}
+
+type InstanceKey = (String, ObjectId);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EffectKey {
+    operator: String,
+    object: ObjectId,
+    generation: i64,
+    rule: usize,
+    effect: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// An effect of starting.
+    Start { instance: InstanceKey, effect: usize },
+    /// An effect of having seen an object.
+    Object {
+        instance: InstanceKey,
+        rule: usize,
+        effect: usize,
+        object: ObjectId,
+        generation: i64,
+    },
+    /// A write of an object's status.
+    Status(StatusAct),
+    /// An object to bring, again after it was refused or deleted.
+    Bring {
+        instance: InstanceKey,
+        object: Value,
+        tries: u32,
+    },
+    /// A webhook's Service starts to serve.
+    Serve { namespace: String, name: String },
+}
+
+#[derive(Clone, Debug)]
+struct StatusAct {
+    object: ObjectId,
+    generation: i64,
+    write: usize,
+}
+
+impl OperatorController {
+    /// What operators have done so far.
+    pub fn deeds(&self) -> &[Deed] {
+        &self.deeds
+    }
+
+    /// The operators that are ready.
+    pub fn running(&self) -> impl Iterator<Item = (&str, &ObjectId)> {
+        self.instances
+            .iter()
+            .filter(|(_, instance)| instance.ready)
+            .map(|((name, workload), _)| (name.as_str(), workload))
+    }
+
+    /// A workload runs or is ready: so are the operators in it.
+    fn observe_workload(
+        &mut self,
+        old: Option<&Arc<Value>>,
+        new: Option<&Arc<Value>>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(workload) = new else {
+            if let Some(old) = old {
+                let id = old.id();
+                self.instances.retain(|(_, workload), _| *workload != id);
+            }
+            return;
+        };
+        let was = |condition: fn(&Value) -> bool| old.is_some_and(|old| condition(old));
+        if is_running(workload) && !was(is_running) {
+            self.start(workload, context);
+        }
+        if is_ready(workload) && !was(is_ready) {
+            self.make_ready(workload, context);
+        }
+    }
+
+    fn start(&mut self, workload: &Arc<Value>, context: &mut Context<'_>) {
+        for (operator, instance) in instance::of_workload(workload, context) {
+            let key = (operator.name.clone(), workload.id());
+            let is_new = !self.instances.contains_key(&key);
+            self.instances.insert(key.clone(), instance);
+            if is_new {
+                context.note("operator", workload.id(), format!("{} runs", operator.name));
+                self.plan_start(&key, None, true, context);
+            }
+        }
+    }
+
+    fn make_ready(&mut self, workload: &Arc<Value>, context: &mut Context<'_>) {
+        let id = workload.id();
+        let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
+        if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
+            let delay = context.delays.delay("webhook-serve", &id.to_string(), 0);
+            self.timers.set(
+                context.now + delay,
+                Act::Serve {
+                    namespace: place.0,
+                    name: place.1,
+                },
+            );
+        }
+        let keys: Vec<InstanceKey> = self
+            .instances
+            .keys()
+            .filter(|(_, workload)| *workload == id)
+            .cloned()
+            .collect();
+        for key in keys {
+            let Some(instance) = self.instances.get_mut(&key) else {
+                continue;
+            };
+            if std::mem::replace(&mut instance.ready, true) {
+                continue;
+            }
+            self.plan_start(&key, None, false, context);
+            self.see_all_objects(&key, context);
+        }
+    }
+
+    /// An operator that has become ready sees what is there.
+    fn see_all_objects(&mut self, key: &InstanceKey, context: &mut Context<'_>) {
+        let Some(operator) = context.knowledge.operator(&key.0) else {
+            return;
+        };
+        let mut objects: Vec<Arc<Value>> = Vec::new();
+        for rule in &operator.on_object {
+            let of_rule = context
+                .server
+                .all_objects()
+                .filter(|(id, _)| rule.kind.matches(&id.group, &id.kind));
+            objects.extend(of_rule.map(|(_, object)| Arc::clone(object)));
+        }
+        let controlled = context
+            .knowledge
+            .all_kinds()
+            .filter(|def| def.controller.as_deref() == Some(&operator.name));
+        for def in controlled {
+            let kind = GroupKind::new(&def.group, &def.kind);
+            objects.extend(
+                context
+                    .server
+                    .objects(&kind, None)
+                    .map(|(_, object)| Arc::clone(object)),
+            );
+        }
+        for object in objects {
+            self.see(&object, context);
+        }
+    }
+
+    /// Operators that are ready see a new object, or a new generation of one.
+    fn see(&mut self, object: &Arc<Value>, context: &mut Context<'_>) {
+        let id = object.id();
+        let ready: Vec<InstanceKey> = self
+            .instances
+            .iter()
+            .filter(|(_, instance)| instance.ready)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in &ready {
+            let Some(operator) = context.knowledge.operator(&key.0) else {
+                continue;
+            };
+            for (rule, on_object) in operator.on_object.iter().enumerate() {
+                if applies(on_object, object) {
+                    self.plan_object(key, rule, None, object, context);
+                }
+            }
+            self.make_each(key, object, context);
+        }
+        let def = context.knowledge.custom_kind(&id.group, &id.kind);
+        let Some(def) = def.filter(|def| !def.status.is_empty()) else {
+            return;
+        };
+        let is_controlled = ready
+            .iter()
+            .any(|(operator, _)| def.controller.as_ref() == Some(operator));
+        let is_new = self.reported.get(&id) != Some(&generation(object));
+        if is_controlled && is_new {
+            self.reported.insert(id.clone(), generation(object));
+            self.plan_status(&id, generation(object), 0, def, context);
+        }
+    }
+
+    fn plan_status(
+        &mut self,
+        id: &ObjectId,
+        generation: i64,
+        write: usize,
+        def: &KindDef,
+        context: &Context<'_>,
+    ) {
+        if let Some(step) = def.status.get(write) {
+            let delay = context.delays.delay(&step.after, &id.to_string(), write as u64);
+            let act = StatusAct {
+                object: id.clone(),
+                generation,
+                write,
+            };
+            self.timers.set(context.now + delay, Act::Status(act));
+        }
+    }
+
+    fn write_status(&mut self, act: StatusAct, context: &mut Context<'_>) {
+        let id = act.object.clone();
+        let Some(object) = context.server.object(&id).cloned() else {
+            return;
+        };
+        let Some(def) = context.knowledge.custom_kind(&id.group, &id.kind) else {
+            return;
+        };
+        let Some(step) = def.status.get(act.write) else {
+            return;
+        };
+        if generation(&object) != act.generation {
+            return;
+        }
+        if let Some(name) = &step.name
+            && self.waits_for_effect(name, &object, context)
+        {
+            self.blocked.entry(id).or_default().push(act);
+            return;
+        }
+        if step.when.as_ref().is_none_or(|when| when.holds(&object)) {
+            patch_status(step, &object, context);
+        }
+        self.plan_status(&id, act.generation, act.write + 1, def, context);
+    }
+
+    /// Whether an effect that comes before a status write is still to be done.
+    fn waits_for_effect(&self, status: &str, object: &Value, context: &Context<'_>) -> bool {
+        let ready = self.instances.iter().filter(|(_, instance)| instance.ready);
+        ready.into_iter().any(|((name, _), instance)| {
+            let Some(operator) = context.knowledge.operator(name) else {
+                return false;
+            };
+            operator.on_object.iter().enumerate().any(|(rule, on_object)| {
+                applies(on_object, object)
+                    && on_object.effects.iter().enumerate().any(|(index, effect)| {
+                        effect.before_status.as_deref() == Some(status)
+                            && instance.does(effect, Some(object))
+                            && !self.done.contains(&effect_key(name, object, rule, index))
+                    })
+            })
+        })
+    }
+
+    fn act(&mut self, act: Act, context: &mut Context<'_>) {
+        match act {
+            Act::Start { instance, effect } => self.act_at_start(&instance, effect, context),
+            Act::Object {
+                instance,
+                rule,
+                effect,
+                object,
+                generation,
+            } => {
+                self.act_on_object(&instance, rule, effect, &object, generation, context);
+            }
+            Act::Status(act) => self.write_status(act, context),
+            Act::Bring {
+                instance,
+                object,
+                tries,
+            } => self.bring(&instance, object, tries, context),
+            Act::Serve { namespace, name } => {
+                context.server.set_service_serving(&namespace, &name, true);
+            }
+        }
+    }
+
+    /// Brings an object, and tries again where it is refused for now.
+    fn bring(&mut self, instance: &InstanceKey, object: Value, tries: u32, context: &mut Context<'_>) {
+        if !self.instances.contains_key(instance) {
+            return;
+        }
+        if !crate::made::bring(object.clone(), &instance.0, context) && tries < TRIES_MAX {
+            let act = Act::Bring {
+                instance: instance.clone(),
+                object,
+                tries: tries + 1,
+            };
+            self.timers.set(context.now + RETRY, act);
+        }
+    }
+
+    /// Something that an operator keeps was deleted: it comes back.
+    fn observe_deletion(&mut self, id: &ObjectId, context: &mut Context<'_>) {
+        self.reported.remove(id);
+        self.blocked.remove(id);
+        let Some((instance, object)) = self.kept.get(id).cloned() else {
+            return;
+        };
+        if self.instances.contains_key(&instance) {
+            let delay = context
+                .delays
+                .delay("reconcile", &id.to_string(), context.now.as_micros());
+            self.timers.set(
+                context.now + delay,
+                Act::Bring {
+                    instance,
+                    object,
+                    tries: 0,
+                },
+            );
+        }
+    }
+}
+
+impl Controller for OperatorController {
+    fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+        let Some(object) = new.or(old) else { return };
+        let id = object.id();
+        if is_workload(&id.group_kind()) {
+            self.observe_workload(old, new, context);
+        }
+        match new {
+            None => self.observe_deletion(&id, context),
+            Some(new) if old.is_none_or(|old| generation(old) != generation(new)) => self.see(new, context),
+            Some(_) => {}
+        }
+    }
+
+    fn wake(&mut self, context: &mut Context<'_>) {
+        while let Some(act) = self.timers.pop_due(context.now) {
+            self.act(act, context);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    fn is_working(&self) -> bool {
+        self.timers
+            .iter()
+            .any(|act| !matches!(act, Act::Bring { tries, .. } if *tries > 0))
+    }
+}
+
+fn applies(on_object: &OnObject, object: &Value) -> bool {
+    let id = object.id();
+    on_object.kind.matches(&id.group, &id.kind)
+        && on_object.when.as_ref().is_none_or(|when| when.holds(object))
+}
+
+fn effect_key(operator: &str, object: &Value, rule: usize, effect: usize) -> EffectKey {
+    EffectKey {
+        operator: operator.to_owned(),
+        object: object.id(),
+        generation: generation(object),
+        rule,
+        effect,
+    }
+}
+
+fn patch_status(step: &StatusWrite, object: &Value, context: &mut Context<'_>) {
+    let now = context.now.timestamp();
+    let scope = TemplateScope {
+        object: Some(object),
+        now: &now,
+        ..TemplateScope::default()
+    };
+    let Some(patch) = scope.value(&step.set) else {
+        return;
+    };
+    let request = Request::PatchStatus {
+        target: Target::of(object),
+        patch,
+        manager: "operator".into(),
+    };
+    if context.server.call(&request).is_ok()
+        && let Some(name) = &step.name
+    {
+        context.note("operator", object.id(), format!("status: {name}"));
+    }
+}
+
+fn is_running(workload: &Value) -> bool {
+    workload.condition_is_true(PODS_RUNNING)
+}
+
+fn is_ready(workload: &Value) -> bool {
+    is_running(workload) && crate::workload::is_ready(workload)
+}
+
+/// The operators that a workload runs.
+fn operators<'k>(workload: &Value, context: &Context<'k>) -> Vec<&'k Operator> {
+    let knowledge = context.knowledge;
+    match workload.annotation(crate::marks::OPERATOR) {
+        Some(name) => knowledge.operator(name).into_iter().collect(),
+        None if crate::made::is_made(workload) => Vec::new(),
+        None => knowledge.operators_of_workload(workload.name(), crate::workload::needs::images(workload)),
+    }
+}

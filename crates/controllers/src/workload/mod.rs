@@ -1,0 +1,363 @@
+//! Workloads: when do pods run, when are they ready, and what keeps them from it?
+//!
+//! There are no pods here but for those written as objects: a workload's pods start together, once everything that they
+//! need is there, and are ready after a modelled delay. Claims are the other half ([`super::storage`]): a claim may wait
+//! for a pod, and a pod waits for its claims.
+
+pub(crate) mod needs;
+mod report;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Request, Target, Time};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use serde_json::Value;
+
+use crate::context::{Context, Controller};
+use crate::flux_api::generation;
+use crate::marks;
+use crate::timers::Timers;
+use needs::Needs;
+use report::Stage;
+
+pub(crate) use report::is_ready;
+
+pub(crate) const ACTOR: &str = "kubelet";
+/// `progressDeadlineSeconds` where a Deployment names none (Kubernetes API, `DeploymentSpec`).
+const PROGRESS_DEADLINE_S: u64 = 600;
+
+/// The models of all workloads.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadController {
+    workloads: BTreeMap<ObjectId, Record>,
+    /// Which workloads wait for an object.
+    waiting: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
+    timers: Timers<Timer>,
+    /// Objects that nothing brings and that are taken to exist all the same, with the workload that uses each.
+    assumed: BTreeMap<ObjectId, ObjectId>,
+}
+
+/// What became of a workload so far.
+#[derive(Clone, Debug)]
+pub struct Record {
+    generation: i64,
+    stage: Stage,
+    /// What its pods wait for.
+    pub missing: BTreeSet<ObjectId>,
+    starts: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Timer {
+    workload: ObjectId,
+    generation: i64,
+    what: Happening,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Happening {
+    Running,
+    Ready,
+    Deadline,
+}
+
+impl WorkloadController {
+    /// What became of each workload so far.
+    pub fn workloads(&self) -> &BTreeMap<ObjectId, Record> {
+        &self.workloads
+    }
+
+    /// Objects that nothing brings and that are taken to exist, with a workload that uses each.
+    pub fn assumed(&self) -> &BTreeMap<ObjectId, ObjectId> {
+        &self.assumed
+    }
+
+    /// A workload is new, or its template changed: its pods start again.
+    fn begin(&mut self, object: &Arc<Value>, context: &mut Context<'_>) {
+        let id = object.id();
+        let starts = self.workloads.get(&id).map_or(0, |record| record.starts + 1);
+        let record = Record {
+            generation: generation(object),
+            stage: Stage::Pending,
+            missing: BTreeSet::new(),
+            starts,
+        };
+        self.workloads.insert(id.clone(), record);
+        for claim in needs::claim_templates(object) {
+            if context.server.object(&claim.id()).is_none() {
+                let create = Request::Create {
+                    object: claim.into(),
+                    manager: "statefulset-controller".into(),
+                };
+                let _exists_already = context.server.call(&create);
+            }
+        }
+        if object.kind() == "Deployment" {
+            let deadline = object
+                .at(&["spec", "progressDeadlineSeconds"])
+                .and_then(Value::as_u64);
+            let at = context.now + Duration::from_secs(deadline.unwrap_or(PROGRESS_DEADLINE_S));
+            self.set_timer(at, &id, Happening::Deadline);
+        }
+        self.look(&id, context);
+    }
+
+    /// Looks whether the pods of a workload can start.
+    fn look(&mut self, id: &ObjectId, context: &mut Context<'_>) {
+        let Some(object) = context.server.object(id).cloned() else {
+            return;
+        };
+        let Some(record) = self
+            .workloads
+            .get(id)
+            .filter(|record| record.stage == Stage::Pending)
+        else {
+            return;
+        };
+        let (starts, before) = (record.starts, record.missing.clone());
+        if report::is_idle(&object) {
+            self.reach(id, Stage::Ready, context);
+            return;
+        }
+        let missing = self.missing(&needs::of(&object), id, context);
+        for object in &missing {
+            self.waiting.entry(object.clone()).or_default().insert(id.clone());
+        }
+        let is_first = before.is_empty() && !missing.is_empty();
+        if is_first {
+            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            context.note(ACTOR, id, format!("pods wait for {}", names.join(", ")));
+        }
+        let can_start = missing.is_empty();
+        if let Some(record) = self.workloads.get_mut(id) {
+            record.missing = missing;
+        }
+        if !can_start {
+            report::write(&object, Stage::Pending, context);
+            return;
+        }
+        self.reach(id, Stage::Starting, context);
+        let subject = id.to_string();
+        let pull = context.delays.delay("image-pull", &subject, starts);
+        self.set_timer(context.now + pull, id, Happening::Running);
+    }
+
+    /// What of a workload's needs is not there. What nothing brings is taken to be there.
+    fn missing(&mut self, needs: &Needs, id: &ObjectId, context: &Context<'_>) -> BTreeSet<ObjectId> {
+        let mut missing = BTreeSet::new();
+        for need in needs.objects.iter().chain(&needs.claims) {
+            let there = context.server.object(need);
+            let is_claim = need.kind == "PersistentVolumeClaim";
+            match there {
+                Some(claim) if is_claim && claim.text_at(&["status", "phase"]) != Some("Bound") => {
+                    missing.insert(need.clone());
+                }
+                Some(_) => {}
+                None if context.contents.brings(need) => {
+                    missing.insert(need.clone());
+                }
+                None => {
+                    self.assumed.entry(need.clone()).or_insert_with(|| id.clone());
+                }
+            }
+        }
+        missing
+    }
+
+    fn reach(&mut self, id: &ObjectId, stage: Stage, context: &mut Context<'_>) {
+        let Some(object) = context.server.object(id).cloned() else {
+            return;
+        };
+        if let Some(record) = self.workloads.get_mut(id) {
+            record.stage = stage;
+        }
+        report::write(&object, stage, context);
+        if stage == Stage::Ready {
+            context.note(ACTOR, id, report::ready_word(&object));
+            update_services(&object, context);
+        }
+    }
+
+    fn set_timer(&mut self, at: Time, id: &ObjectId, what: Happening) {
+        let Some(record) = self.workloads.get(id) else {
+            return;
+        };
+        self.timers.set(
+            at,
+            Timer {
+                workload: id.clone(),
+                generation: record.generation,
+                what,
+            },
+        );
+    }
+
+    fn happen(&mut self, timer: &Timer, context: &mut Context<'_>) {
+        let Timer {
+            workload: id,
+            generation,
+            what,
+        } = timer;
+        let Some(record) = self
+            .workloads
+            .get(id)
+            .filter(|record| record.generation == *generation)
+        else {
+            return;
+        };
+        let (stage, starts) = (record.stage, record.starts);
+        let Some(object) = context.server.object(id).cloned() else {
+            return;
+        };
+        match (what, stage) {
+            (Happening::Running, Stage::Starting) => {
+                self.reach(id, Stage::Running, context);
+                let at = context.now + start_time(&object, starts, context);
+                self.set_timer(at, id, Happening::Ready);
+            }
+            (Happening::Ready, Stage::Running) => self.reach(id, Stage::Ready, context),
+            (Happening::Deadline, Stage::Pending | Stage::Starting | Stage::Running) => {
+                report::write_deadline(&object, context);
+                context.note(ACTOR, id, "exceeded its progress deadline");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// From running to ready. Operators that do some work before they are ready take that much longer.
+fn start_time(object: &Value, starts: u64, context: &Context<'_>) -> Duration {
+    let subject = object.id().to_string();
+    if object.kind() == "Job"
+        || object.kind() == "Pod" && object.text_at(&["spec", "restartPolicy"]) == Some("Never")
+    {
+        return context.delays.delay("job-run", &subject, starts);
+    }
+    let name = object.annotation(marks::READY_AFTER).unwrap_or("pod-start");
+    let start = context.delays.delay(name, &subject, starts);
+    start + crate::operator::work_before_ready(object, starts, context)
+}
+
+impl Controller for WorkloadController {
+    fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
+        let Some(object) = new.or(old) else { return };
+        let id = object.id();
+        if is_workload(&id.group_kind()) {
+            match new {
+                None => {
+                    self.workloads.remove(&id);
+                    update_services(object, context);
+                }
+                Some(new)
+                    if self
+                        .workloads
+                        .get(&id)
+                        .is_none_or(|record| record.generation != generation(new)) =>
+                {
+                    self.begin(new, context);
+                }
+                Some(_) => {}
+            }
+            return;
+        }
+        if id.is("", "Service") && new.is_some() {
+            give_address(object, context);
+            update_service(object, context);
+        }
+        if self.waiting.contains_key(&id) {
+            let waiting = self.waiting.remove(&id).unwrap_or_default();
+            for workload in waiting {
+                self.look(&workload, context);
+            }
+        }
+    }
+
+    fn wake(&mut self, context: &mut Context<'_>) {
+        while let Some(timer) = self.timers.pop_due(context.now) {
+            self.happen(&timer, context);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    fn is_working(&self) -> bool {
+        self.timers.iter().any(|timer| {
+            let record = self.workloads.get(&timer.workload);
+            record.is_some_and(|record| record.generation == timer.generation && record.stage != Stage::Ready)
+        })
+    }
+}
+
+/// Whether a kind has pods.
+pub(crate) fn is_workload(kind: &GroupKind) -> bool {
+    match kind.group.as_str() {
+        "apps" => matches!(
+            kind.kind.as_str(),
+            "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"
+        ),
+        "batch" => kind.kind == "Job",
+        "" => kind.kind == "Pod",
+        _ => false,
+    }
+}
+
+/// A Service without an address gets one.
+fn give_address(service: &Value, context: &mut Context<'_>) {
+    let kind = service.text_at(&["spec", "type"]).unwrap_or("ClusterIP");
+    if kind == "ExternalName" || service.at(&["spec", "clusterIP"]).is_some() {
+        return;
+    }
+    let number = context.server.log().head().0 % 65_025;
+    let patch = Request::Patch {
+        target: Target::of(service),
+        patch: serde_json::json!({"spec": {"clusterIP": format!("10.43.{}.{}", number / 255, number % 255 + 1)}}),
+        manager: "kube-apiserver".into(),
+    };
+    let _gone_meanwhile = context.server.call(&patch);
+}
+
+/// The services of a workload's namespace may have got, or lost, somebody to answer.
+fn update_services(workload: &Value, context: &mut Context<'_>) {
+    let namespace = workload.namespace().unwrap_or_default().to_owned();
+    let services: Vec<Arc<Value>> = context
+        .server
+        .objects(&GroupKind::new("", "Service"), Some(&namespace))
+        .map(|(_, service)| Arc::clone(service))
+        .collect();
+    for service in services {
+        update_service(&service, context);
+    }
+}
+
+/// A Service serves if its selector picks the pods of a workload that is ready.
+fn update_service(service: &Value, context: &mut Context<'_>) {
+    let Some(selector) = service.at(&["spec", "selector"]).and_then(Value::as_object) else {
+        return;
+    };
+    let namespace = service.namespace().unwrap_or_default().to_owned();
+    let picks = |workload: &Value| {
+        let labels = needs::pod_labels(workload);
+        selector
+            .iter()
+            .all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
+    };
+    let kinds = [
+        ("apps", "Deployment"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+        ("apps", "ReplicaSet"),
+        ("", "Pod"),
+    ];
+    let serving = !selector.is_empty()
+        && kinds.iter().any(|(group, kind)| {
+            let kind = GroupKind::new(*group, *kind);
+            let mut workloads = context.server.objects(&kind, Some(&namespace));
+            workloads.any(|(_, workload)| picks(workload) && report::is_ready(workload))
+        });
+    context
+        .server
+        .set_service_serving(&namespace, service.name(), serving);
+}

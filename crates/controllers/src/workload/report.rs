@@ -1,0 +1,210 @@
+//! What workloads write into their status, so that everybody who looks sees the truth.
+
+use firstpass_apiserver::Request;
+use firstpass_object::ObjectExt;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::flux_api::generation;
+use crate::marks::PODS_RUNNING;
+
+/// How far the pods of a workload are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Something that they need is not there.
+    Pending,
+    /// Images are pulled.
+    Starting,
+    /// Processes run.
+    Running,
+    /// Ready, or complete.
+    Ready,
+}
+
+/// Whether a workload has nothing to do: no replicas, or suspended.
+pub(super) fn is_idle(workload: &Value) -> bool {
+    let none = workload.at(&["spec", "replicas"]).and_then(Value::as_i64) == Some(0);
+    let suspended = workload.at(&["spec", "suspend"]) == Some(&Value::Bool(true));
+    match workload.kind() {
+        "Job" => suspended,
+        "Deployment" | "StatefulSet" | "ReplicaSet" => none,
+        _ => false,
+    }
+}
+
+/// Whether a workload says that it is ready.
+pub(crate) fn is_ready(workload: &Value) -> bool {
+    let observed = crate::flux_api::observed_generation(workload)
+        .is_none_or(|observed| observed == generation(workload));
+    let ready = match workload.kind() {
+        "Deployment" => workload.condition_is_true("Available"),
+        "DaemonSet" => {
+            workload
+                .at(&["status", "numberReady"])
+                .and_then(Value::as_i64)
+                .unwrap_or(0)
+                > 0
+        }
+        "Pod" => workload.condition_is_true("Ready"),
+        _ => {
+            workload
+                .at(&["status", "readyReplicas"])
+                .and_then(Value::as_i64)
+                .unwrap_or(0)
+                > 0
+        }
+    };
+    observed && ready
+}
+
+/// What being ready is called.
+pub(super) fn ready_word(workload: &Value) -> &'static str {
+    match workload.kind() {
+        "Deployment" => "available",
+        "Job" if is_idle(workload) => "suspended",
+        "Job" => "complete",
+        _ => "ready",
+    }
+}
+
+/// Writes the status that goes with a stage.
+pub(super) fn write(workload: &Value, stage: Stage, context: &mut Context<'_>) {
+    let status = status(workload, stage, &context.now.timestamp());
+    write_status(workload, &status, context);
+}
+
+/// Writes that a Deployment has made no progress for too long (F-520).
+pub(super) fn write_deadline(workload: &Value, context: &mut Context<'_>) {
+    let mut status = status(workload, Stage::Running, &context.now.timestamp());
+    let message = format!("ReplicaSet \"{}\" has timed out progressing.", workload.name());
+    status["conditions"][0] = json!({
+        "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": message,
+    });
+    write_status(workload, &status, context);
+}
+
+fn write_status(workload: &Value, status: &Value, context: &mut Context<'_>) {
+    if workload.get("status") == Some(status) {
+        return;
+    }
+    let object = json!({
+        "apiVersion": workload.api_version(),
+        "kind": workload.kind(),
+        "metadata": {"name": workload.name(), "namespace": workload.namespace()},
+        "status": status,
+    });
+    let request = Request::UpdateStatus {
+        object: object.into(),
+        manager: "kube-controller-manager".into(),
+    };
+    let _gone_meanwhile = context.server.call(&request);
+}
+
+fn status(workload: &Value, stage: Stage, now: &str) -> Value {
+    let replicas = workload
+        .at(&["spec", "replicas"])
+        .and_then(Value::as_i64)
+        .unwrap_or(1);
+    let running = stage >= Stage::Running;
+    let ready = if stage == Stage::Ready { replicas } else { 0 };
+    let generation = generation(workload);
+    let running_condition =
+        json!({"type": PODS_RUNNING, "status": truth(running), "lastTransitionTime": now});
+    match workload.kind() {
+        "Deployment" => {
+            let done = stage == Stage::Ready;
+            let reason = if done {
+                "NewReplicaSetAvailable"
+            } else {
+                "ReplicaSetUpdated"
+            };
+            json!({
+                "observedGeneration": generation,
+                "replicas": replicas,
+                "updatedReplicas": replicas,
+                "readyReplicas": ready,
+                "availableReplicas": ready,
+                "unavailableReplicas": replicas - ready,
+                "conditions": [
+                    {"type": "Progressing", "status": "True", "reason": reason},
+                    {"type": "Available", "status": truth(done), "reason": if done { "MinimumReplicasAvailable" } else { "MinimumReplicasUnavailable" }},
+                    running_condition,
+                ],
+            })
+        }
+        "StatefulSet" => json!({
+            "observedGeneration": generation,
+            "replicas": replicas,
+            "readyReplicas": ready,
+            "availableReplicas": ready,
+            "currentReplicas": replicas,
+            "updatedReplicas": replicas,
+            "currentRevision": format!("{}-{generation}", workload.name()),
+            "updateRevision": format!("{}-{generation}", workload.name()),
+            "conditions": [running_condition],
+        }),
+        "ReplicaSet" => json!({
+            "observedGeneration": generation,
+            "replicas": replicas,
+            "fullyLabeledReplicas": replicas,
+            "readyReplicas": ready,
+            "availableReplicas": ready,
+            "conditions": [running_condition],
+        }),
+        "DaemonSet" => {
+            let ready = i64::from(stage == Stage::Ready);
+            json!({
+                "observedGeneration": generation,
+                "desiredNumberScheduled": 1,
+                "currentNumberScheduled": 1,
+                "updatedNumberScheduled": 1,
+                "numberMisscheduled": 0,
+                "numberReady": ready,
+                "numberAvailable": ready,
+                "numberUnavailable": 1 - ready,
+                "conditions": [running_condition],
+            })
+        }
+        "Job" => job(workload, stage, now),
+        _ => pod(workload, stage, now),
+    }
+}
+
+fn job(workload: &Value, stage: Stage, now: &str) -> Value {
+    if workload.at(&["spec", "suspend"]) == Some(&Value::Bool(true)) {
+        return json!({"conditions": [{"type": "Suspended", "status": "True", "reason": "JobSuspended"}]});
+    }
+    match stage {
+        Stage::Pending | Stage::Starting => json!({"active": 1, "ready": 0, "startTime": now}),
+        Stage::Running => json!({
+            "active": 1, "ready": 1, "startTime": now,
+            "conditions": [{"type": PODS_RUNNING, "status": "True"}],
+        }),
+        Stage::Ready => json!({
+            "succeeded": 1, "startTime": now, "completionTime": now,
+            "conditions": [{"type": PODS_RUNNING, "status": "True"}, {"type": "Complete", "status": "True"}],
+        }),
+    }
+}
+
+fn pod(workload: &Value, stage: Stage, now: &str) -> Value {
+    let runs_once = workload.text_at(&["spec", "restartPolicy"]) == Some("Never");
+    let phase = match stage {
+        Stage::Pending | Stage::Starting => "Pending",
+        Stage::Running => "Running",
+        Stage::Ready if runs_once => "Succeeded",
+        Stage::Ready => "Running",
+    };
+    json!({
+        "phase": phase,
+        "conditions": [
+            {"type": "PodScheduled", "status": "True", "lastTransitionTime": now},
+            {"type": "Ready", "status": truth(stage == Stage::Ready && !runs_once), "lastTransitionTime": now},
+            {"type": PODS_RUNNING, "status": truth(stage >= Stage::Running)},
+        ],
+    })
+}
+
+fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}

@@ -1,0 +1,115 @@
+//! Running a world until there is nothing left to hope for.
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_controllers::ReleaseRecord;
+use firstpass_controllers::kustomization::{DependencyState, Obstacle, OutcomeResult, TierRecord};
+use firstpass_object::TierName;
+
+use crate::world::World;
+
+/// How long a rehearsal goes on if it neither converges nor stalls.
+pub const HORIZON: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Changes without anything new after which a run that does not come to rest goes in circles. A cold start brings
+/// something new at least every few changes; one change per retry for a day is far more than any real one has.
+const LIVELOCK_CHANGES: u64 = 100_000;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Nothing is under way, and everybody who still waits has tried again in vain.
+    Quiet,
+    /// Things change all the time, and nothing new comes of it.
+    Livelock,
+    /// The limit was reached before that: there is no answer.
+    Horizon,
+}
+
+impl World {
+    /// Runs until it is quiet, or until the time is up.
+    pub fn run_until_quiet(&mut self, limit: Time) -> End {
+        loop {
+            if !self.step(limit) {
+                let beyond = self.next_at().is_some_and(|at| at > limit);
+                return if beyond && !self.is_quiet() {
+                    End::Horizon
+                } else {
+                    End::Quiet
+                };
+            }
+            if self.progress().changes_since_growth > LIVELOCK_CHANGES {
+                return End::Livelock;
+            }
+            if self.is_quiet() {
+                return End::Quiet;
+            }
+        }
+    }
+
+    /// Whether nothing but retries is pending and each waiting actor has tried again since the last change.
+    pub fn is_quiet(&self) -> bool {
+        if self.is_working() || !self.kustomizations.running().is_empty() || self.releases.is_running() {
+            return false;
+        }
+        if !self
+            .releases
+            .releases()
+            .iter()
+            .all(|(name, record)| self.has_release_come_to_rest(name, record))
+        {
+            return false;
+        }
+        let tiers = self.kustomizations.tiers();
+        tiers
+            .iter()
+            .all(|(tier, record)| self.is_settled(record) || self.has_tried_in_vain(tier, record))
+    }
+
+    /// Whether a tier has what it wants: Ready, or suspended.
+    pub fn is_settled(&self, record: &TierRecord) -> bool {
+        match &record.last {
+            Some(outcome) => match outcome.result {
+                OutcomeResult::Succeeded => record.ready_at.is_some(),
+                OutcomeResult::Suspended => true,
+                OutcomeResult::Failed(_) => false,
+            },
+            None => false,
+        }
+    }
+
+    /// Whether a HelmRelease is done, or has been looked at in vain since the last change.
+    fn has_release_come_to_rest(&self, name: &TierName, record: &ReleaseRecord) -> bool {
+        if record.settled {
+            return true;
+        }
+        let due = self.releases.due(name);
+        let tried = record.looked_at.is_some_and(|at| at > self.progress().changed_at) || due.is_none();
+        let soon = due.is_some_and(|due| due <= self.now());
+        record.last_failure.is_some() && tried && !soon
+    }
+
+    fn has_tried_in_vain(&self, tier: &TierName, record: &TierRecord) -> bool {
+        let Some(outcome) = &record.last else { return false };
+        let due = self.kustomizations.due(tier);
+        if due.is_some_and(|due| due <= self.now()) {
+            return false;
+        }
+        let OutcomeResult::Failed(failure) = &outcome.result else {
+            return false;
+        };
+        // A dependency that was only looked at in the middle of a run of its own will do the next time (F-127).
+        let unlucky = failure.obstacles.iter().any(|obstacle| match obstacle {
+            Obstacle::Dependency {
+                tier,
+                state: DependencyState::NotReady | DependencyState::OtherRevision,
+            } => self
+                .kustomizations
+                .tiers()
+                .get(tier)
+                .is_some_and(|record| self.is_settled(record)),
+            _ => false,
+        });
+        let tried = outcome.began_at > self.progress().changed_at || due.is_none();
+        tried && !unlucky
+    }
+}

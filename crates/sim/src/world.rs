@@ -1,0 +1,261 @@
+//! A cluster on virtual time: the API server, the controllers, the clock, and the record of what happened.
+//!
+//! [`World::step`] is the one function that matters: it moves the clock to the next thing that happens, lets it happen,
+//! and tells everybody what changed. A world is cloned to fork it; big parts are shared until written.
+
+use std::sync::Arc;
+
+use firstpass_apiserver::{ApiServer, Cursor, Duration, Event, EventType, Time};
+use firstpass_controllers::{
+    Contents, Context, Controller, Delays, HelmController, KustomizationController, Line, OperatorController,
+    SourceController, StorageController, WorkloadController,
+};
+use firstpass_flux::ControllerSettings;
+use firstpass_knowledge::Knowledge;
+use firstpass_object::{ObjectExt, ObjectId};
+use serde_json::Value;
+
+use crate::progress::Progress;
+
+/// How many controllers there are.
+const CONTROLLERS: usize = 6;
+
+/// What stays the same during a run.
+#[derive(Clone)]
+pub struct Setting {
+    /// How Flux is set up.
+    pub settings: Arc<ControllerSettings>,
+    /// What is known of charts, operators and kinds.
+    pub knowledge: Arc<Knowledge>,
+    /// How long things take.
+    pub delays: Arc<dyn Delays + Send + Sync>,
+}
+
+/// The world.
+#[derive(Clone)]
+pub struct World {
+    setting: Setting,
+    contents: Arc<dyn Contents + Send + Sync>,
+    /// The API server.
+    pub server: ApiServer,
+    /// kustomize-controller.
+    pub kustomizations: KustomizationController,
+    /// source-controller.
+    pub sources: SourceController,
+    /// helm-controller.
+    pub releases: HelmController,
+    /// Pods and what runs them.
+    pub workloads: WorkloadController,
+    /// Claims and volumes.
+    pub storage: StorageController,
+    /// Operators.
+    pub operators: OperatorController,
+    cursor: Cursor,
+    journal: Vec<Line>,
+    progress: Progress,
+}
+
+impl World {
+    /// A world in which nothing has happened yet. Whatever `server` holds is news to the controllers.
+    pub fn new(server: ApiServer, setting: Setting, contents: Arc<dyn Contents + Send + Sync>) -> World {
+        World {
+            kustomizations: KustomizationController::new(&setting.settings),
+            sources: SourceController::default(),
+            releases: HelmController::new(&setting.settings),
+            workloads: WorkloadController::default(),
+            storage: StorageController::default(),
+            operators: OperatorController::default(),
+            contents,
+            setting,
+            cursor: Cursor::default(),
+            journal: Vec::new(),
+            progress: Progress::default(),
+            server,
+        }
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Time {
+        self.server.now()
+    }
+
+    /// How Flux is set up.
+    pub fn settings(&self) -> &ControllerSettings {
+        &self.setting.settings
+    }
+
+    /// What happened so far.
+    pub fn journal(&self) -> &[Line] {
+        &self.journal
+    }
+
+    /// What has been achieved so far.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// When the next thing happens; `None` if nothing ever will.
+    pub fn next_at(&self) -> Option<Time> {
+        let controllers = self.controllers().into_iter().filter_map(Controller::next_wake);
+        self.server.next_wakeup().into_iter().chain(controllers).min()
+    }
+
+    /// Moves the clock to the next thing that happens, no further than `limit`, and lets it happen. Says whether anything
+    /// did.
+    pub fn step(&mut self, limit: Time) -> bool {
+        self.deliver();
+        let Some(at) = self.next_at() else { return false };
+        if at > limit {
+            self.server.advance(limit.max(self.now()));
+            return false;
+        }
+        self.server.advance(at.max(self.now()));
+        self.deliver();
+        let now = self.now();
+        for index in 0..CONTROLLERS {
+            if self.controllers()[index]
+                .next_wake()
+                .is_some_and(|wake| wake <= now)
+            {
+                self.with(index, |controller, context| controller.wake(context));
+                self.deliver();
+            }
+        }
+        true
+    }
+
+    /// Lets a while pass, whatever happens in it.
+    pub fn run_for(&mut self, span: Duration) {
+        let limit = self.now() + span;
+        while self.step(limit) {}
+    }
+
+    /// Does something to the API server from outside, as a person would, and tells everybody.
+    pub fn intervene<T>(&mut self, act: impl FnOnce(&mut ApiServer) -> T) -> T {
+        self.deliver();
+        let answer = act(&mut self.server);
+        self.deliver();
+        answer
+    }
+
+    /// The sources move to other contents: a new revision is pushed.
+    pub fn move_to(&mut self, contents: Arc<dyn Contents + Send + Sync>) {
+        self.contents = contents;
+        let sources: Vec<ObjectId> = self.sources.records().keys().cloned().collect();
+        let World {
+            setting,
+            contents,
+            server,
+            sources: controller,
+            journal,
+            ..
+        } = self;
+        let mut context = Context {
+            now: server.now(),
+            settings: &setting.settings,
+            knowledge: &setting.knowledge,
+            contents: &**contents,
+            server,
+            delays: &*setting.delays,
+            journal,
+        };
+        for source in sources {
+            controller.fetch_now(&source, &mut context);
+        }
+        self.deliver();
+    }
+
+    /// Whether something that takes its time is under way.
+    pub fn is_working(&self) -> bool {
+        self.server.next_wakeup().is_some() || self.controllers().into_iter().any(Controller::is_working)
+    }
+
+    /// The order in which controllers are told and woken. It is fixed, so that a run can be repeated.
+    fn controllers(&self) -> [&dyn Controller; CONTROLLERS] {
+        [
+            &self.sources,
+            &self.kustomizations,
+            &self.releases,
+            &self.workloads,
+            &self.storage,
+            &self.operators,
+        ]
+    }
+
+    /// Lets one controller act.
+    fn with(&mut self, index: usize, act: impl FnOnce(&mut dyn Controller, &mut Context<'_>)) {
+        let World {
+            setting,
+            contents,
+            server,
+            kustomizations,
+            sources,
+            releases,
+            workloads,
+            storage,
+            operators,
+            journal,
+            ..
+        } = self;
+        let controllers: [&mut dyn Controller; CONTROLLERS] =
+            [sources, kustomizations, releases, workloads, storage, operators];
+        let mut context = Context {
+            now: server.now(),
+            settings: &setting.settings,
+            knowledge: &setting.knowledge,
+            contents: &**contents,
+            server,
+            delays: &*setting.delays,
+            journal,
+        };
+        if let Some(controller) = controllers.into_iter().nth(index) {
+            act(controller, &mut context);
+        }
+    }
+
+    /// Tells everybody what changed, until nothing changes any more at this moment.
+    fn deliver(&mut self) {
+        loop {
+            let events: Vec<Event> = self.server.events_since(self.cursor).cloned().collect();
+            if events.is_empty() {
+                return;
+            }
+            self.cursor = self.server.log().head();
+            for event in &events {
+                self.progress.note(event);
+                self.note(event);
+                let (old, new) = match event.event_type {
+                    EventType::Added => (None, Some(&event.object)),
+                    EventType::Modified => (event.previous.as_ref(), Some(&event.object)),
+                    EventType::Deleted => (Some(&event.object), None),
+                };
+                for index in 0..CONTROLLERS {
+                    self.with(index, |controller, context| controller.observe(old, new, context));
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        let what = match event.event_type {
+            EventType::Added => "created",
+            EventType::Deleted => "gone",
+            EventType::Modified if is_new_generation(event) => "configured",
+            EventType::Modified => return,
+        };
+        self.journal.push(Line {
+            at: event.at,
+            actor: event.by.to_string().into(),
+            subject: event.id.to_string(),
+            what: what.to_owned(),
+        });
+    }
+}
+
+fn is_new_generation(event: &Event) -> bool {
+    let generation = |object: &Value| object.at(&["metadata", "generation"]).cloned();
+    event
+        .previous
+        .as_ref()
+        .is_some_and(|previous| generation(previous) != generation(&event.object))
+}
