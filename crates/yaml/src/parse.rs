@@ -491,24 +491,6 @@ fn scalar_tag(text: &str, style: Style, explicit: Option<&str>) -> Tag {
     }
 }
 
-impl Scalar {
-    /// A scalar without a tag of its own: a plain text means what go-yaml takes it for, a quoted one is a string.
-    ///
-    /// ```
-    /// use firstpass_yaml::{Scalar, Style, Tag};
-    /// assert_eq!(Scalar::untagged("8080", Style::Plain).tag, Tag::Int);
-    /// assert_eq!(Scalar::untagged("8080", Style::SingleQuoted).tag, Tag::Str);
-    /// ```
-    pub fn untagged(text: impl Into<ecow::EcoString>, style: Style) -> Scalar {
-        let text = text.into();
-        Scalar {
-            tag: scalar_tag(&text, style, None),
-            text,
-            style,
-        }
-    }
-}
-
 /// Whether a merge key may have this value: a mapping, or a list of mappings.
 fn check_mergeable(value: &Node, mark: Mark) -> Result<(), ParseError> {
     let message = match &value.kind {
