@@ -8,13 +8,30 @@
 //! Absent on purpose: whatever executes (plugins, Helm, starlark), the network, and Flux's rewriting of the root
 //! kustomization file, which belongs to `render` and reaches the build as [`file::KustomizationFile`].
 
+mod accumulator;
+mod build;
+mod config;
 mod error;
 pub mod fieldspec;
 pub mod file;
+mod generator;
+mod hash;
+mod loader;
+mod objects;
+mod order;
 pub mod patch;
+mod plugin;
+mod provenance;
+mod remote;
 pub mod resid;
+mod resmap;
+mod resource;
 pub mod scalar;
-pub mod selector;
-pub mod vars;
+mod schemas;
+mod session;
+mod target;
+mod transformer;
 
+pub use build::{Build, Mode, Options, Remote, Resource, Warning, build};
 pub use error::Error;
+pub use remote::RemoteRef;

@@ -12,9 +12,10 @@ use firstpass_source::{RepoPath, Tree};
 use firstpass_yaml::Mark;
 
 use crate::Error;
-use crate::resid::{Gvk, ResId};
+use crate::resid::ResId;
 
-pub(crate) use fields::API_VERSIONS;
+pub use crate::fieldspec::FieldSpec;
+pub(crate) use fields::{API_VERSIONS, config_map_args, secret_args};
 pub use read::Located;
 
 /// The names under which a directory may hold its kustomization file (F-800).
@@ -113,17 +114,6 @@ pub struct Label {
     pub include_templates: bool,
     /// More fields that they go into.
     pub fields: Vec<FieldSpec>,
-}
-
-/// Where a transformer acts: in objects of a kind, at a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSpec {
-    /// Which objects; empty parts match anything.
-    pub gvk: Gvk,
-    /// The path of the field, its parts joined by `/`.
-    pub path: String,
-    /// Whether a missing field is made.
-    pub create: bool,
 }
 
 /// An entry of `patches` or `patchesJson6902`.

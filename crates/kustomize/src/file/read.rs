@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) deny_unknown: bool,
     /// A field given twice is an error.
     pub(crate) deny_repeated: bool,
+    /// A plain `yes` or `off` is a boolean, as in YAML 1.1.
+    pub(crate) old_booleans: bool,
 }
 
 impl Rules {
@@ -25,18 +27,26 @@ impl Rules {
         coerce: false,
         deny_unknown: true,
         deny_repeated: false,
+        old_booleans: true,
     };
-    /// The configuration of a transformer, and the root kustomization file as Flux reads it (F-805).
+    /// The root kustomization file as Flux reads it (F-805), and files of replacements.
     pub(crate) const LENIENT: Rules = Rules {
         coerce: true,
         deny_unknown: false,
         deny_repeated: false,
+        old_booleans: true,
+    };
+    /// The object that configures a transformer or generator, which was read as an object first.
+    pub(crate) const OBJECT: Rules = Rules {
+        old_booleans: false,
+        ..Rules::LENIENT
     };
     /// A file of the `configurations` field.
     pub(crate) const CONFIGURATION: Rules = Rules {
         coerce: true,
         deny_unknown: true,
         deny_repeated: true,
+        old_booleans: true,
     };
 }
 
@@ -227,7 +237,7 @@ impl Read for String {
         let NodeKind::Scalar(scalar) = &node.kind else {
             return Err(mismatch(node, "a string"));
         };
-        if let Some(flag) = as_bool(node) {
+        if let Some(flag) = as_bool(node, rules) {
             return coerced(node, rules, flag.to_string());
         }
         match scalar.tag {
@@ -245,8 +255,8 @@ impl Read for String {
 }
 
 impl Read for bool {
-    fn read(node: &Node, _rules: Rules) -> Result<bool, Mismatch> {
-        as_bool(node).ok_or_else(|| mismatch(node, "true or false"))
+    fn read(node: &Node, rules: Rules) -> Result<bool, Mismatch> {
+        as_bool(node, rules).ok_or_else(|| mismatch(node, "true or false"))
     }
 }
 
@@ -306,10 +316,11 @@ impl<T: Read> Read for Located<T> {
     }
 }
 
-/// A boolean, in the spellings of YAML 1.1.
-fn as_bool(node: &Node) -> Option<bool> {
+/// A boolean, in the spellings of YAML 1.1 if the rules say so.
+fn as_bool(node: &Node, rules: Rules) -> Option<bool> {
     let scalar = node.as_scalar()?;
-    if scalar.style != Style::Plain || !matches!(scalar.tag, Tag::Bool | Tag::Str) {
+    let is_old = rules.old_booleans && scalar.tag == Tag::Str && scalar.style == Style::Plain;
+    if scalar.tag != Tag::Bool && !is_old {
         return None;
     }
     match scalar.text.as_str() {
@@ -338,7 +349,7 @@ pub(crate) fn mismatch(node: &Node, wanted: &str) -> Mismatch {
             Tag::Null => "nothing".to_owned(),
             Tag::Int | Tag::Float => format!("the number {}", scalar.text),
             Tag::Bool => format!("the boolean {}", scalar.text),
-            _ if as_bool(node).is_some() => format!("the boolean {}", scalar.text),
+            _ if as_bool(node, Rules::LENIENT).is_some() => format!("the boolean {}", scalar.text),
             _ => format!("the string {:?}", clipped(&scalar.text)),
         },
     };

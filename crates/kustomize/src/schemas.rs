@@ -1,0 +1,105 @@
+//! The schemas of one build: which kinds belong to the cluster, and how lists merge.
+//!
+//! kustomize keeps them in a global that the first kustomization file with an `openapi` field sets for the rest of the
+//! build. The command line lets such a schema take the place of the built-in one, unless that was in use already; Flux
+//! has the built-in one in use from the start (F-816).
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use firstpass_schema::Schema;
+
+/// What is known of kinds, for the length of one build.
+pub(crate) struct Schemas {
+    state: RefCell<State>,
+}
+
+struct State {
+    /// The schema of an `openapi.path`.
+    custom: Option<Schema>,
+    /// Whether an `openapi` field has decided, so that later ones do not count.
+    decided: bool,
+    /// Whether the built-in schema was asked for something before a custom one came, and so stays in use beside it.
+    builtin_in_use: bool,
+    /// The schema to merge by, made when it is first needed.
+    merging: Option<Merging>,
+}
+
+/// A schema to merge by.
+#[derive(Clone)]
+pub(crate) enum Merging {
+    Builtin(&'static Schema),
+    Own(Rc<Schema>),
+}
+
+impl Deref for Merging {
+    type Target = Schema;
+
+    fn deref(&self) -> &Schema {
+        match self {
+            Merging::Builtin(schema) => schema,
+            Merging::Own(schema) => schema,
+        }
+    }
+}
+
+impl Schemas {
+    /// The schemas at the start of a build.
+    pub(crate) fn new(builtin_in_use: bool) -> Schemas {
+        Schemas {
+            state: RefCell::new(State {
+                custom: None,
+                decided: false,
+                builtin_in_use,
+                merging: None,
+            }),
+        }
+    }
+
+    /// Whether an `openapi` field has been obeyed already. The root's is always obeyed.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.state.borrow().decided
+    }
+
+    /// Obeys the `openapi` field of a kustomization file: a schema of its own, or the name of a built-in version.
+    pub(crate) fn decide(&self, custom: Option<Schema>) {
+        let mut state = self.state.borrow_mut();
+        state.decided = true;
+        state.custom = custom;
+        state.merging = None;
+    }
+
+    /// Whether a kind is known to belong to the cluster. What nobody knows counts as namespaced.
+    pub(crate) fn is_cluster_scoped(&self, api_version: &str, kind: &str) -> bool {
+        if let Some(namespaced) = Schema::builtin_v1_21().is_namespaced(api_version, kind) {
+            return !namespaced;
+        }
+        let mut state = self.state.borrow_mut();
+        match &state.custom {
+            Some(custom) => custom.is_namespaced(api_version, kind) == Some(false),
+            None => {
+                state.builtin_in_use = true;
+                false
+            }
+        }
+    }
+
+    /// The schema that strategic merge goes by.
+    pub(crate) fn for_merging(&self) -> Merging {
+        let mut state = self.state.borrow_mut();
+        if let Some(merging) = &state.merging {
+            return merging.clone();
+        }
+        let merging = match &state.custom {
+            None => Merging::Builtin(Schema::builtin_v1_21()),
+            Some(custom) if state.builtin_in_use => {
+                Merging::Own(Rc::new(Schema::builtin_v1_21().extended_by(custom)))
+            }
+            Some(custom) => Merging::Own(Rc::new(custom.clone())),
+        };
+        state.builtin_in_use |= state.custom.is_none();
+        state.merging = Some(merging.clone());
+        merging
+    }
+}

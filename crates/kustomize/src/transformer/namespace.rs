@@ -1,0 +1,180 @@
+//! `namespace`.
+
+use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag};
+
+use super::{By, Transform, visit_fields};
+use crate::Error;
+use crate::config::FieldSpecs;
+use crate::fieldspec::Create;
+use crate::file::FieldSpec;
+use crate::resmap::{ResMap, transformed};
+use crate::resource::{Resource, notes};
+use crate::scalar::{is_nil_or_empty, set_scalar, text_of, wrong_shape};
+
+/// Puts objects into a namespace.
+pub(crate) struct Namespace {
+    pub(crate) namespace: String,
+    pub(crate) specs: FieldSpecs,
+    /// Whether only missing namespaces are set.
+    pub(crate) unset_only: bool,
+    pub(crate) subjects: Subjects,
+}
+
+/// Which subjects of role bindings get the namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Subjects {
+    /// Those named `default`.
+    #[default]
+    Default,
+    /// Every ServiceAccount.
+    ServiceAccounts,
+    /// None.
+    None,
+}
+
+impl Subjects {
+    /// Reads `setRoleBindingSubjects`.
+    pub(crate) fn parse(text: &str) -> Result<Subjects, Error> {
+        match text {
+            "" | "defaultOnly" => Ok(Subjects::Default),
+            "allServiceAccounts" => Ok(Subjects::ServiceAccounts),
+            "none" => Ok(Subjects::None),
+            other => Err(Error::new(format!(
+                "invalid value {other:?} for setRoleBindingSubjects: must be one of \"defaultOnly\", \"none\" or \
+                 \"allServiceAccounts\""
+            ))),
+        }
+    }
+}
+
+impl Transform for Namespace {
+    fn apply(&self, resources: &mut ResMap, by: &By<'_>) -> Result<(), Error> {
+        if self.namespace.is_empty() {
+            return Ok(());
+        }
+        let mut taken = resources.current_keys();
+        for resource in resources.items_mut() {
+            if resource.is_gone() || resource.annotation(notes::HELM_GENERATED) == Some("true") {
+                continue;
+            }
+            let before = resource.current_id().key();
+            resource.store_previous_id();
+            if self.set(resource)? {
+                resource.shaped_by(transformed(by.file, "namespace"));
+            }
+            let after = resource.current_id().key();
+            if before != after {
+                if let Some(count) = taken.get_mut(&before) {
+                    *count -= 1;
+                }
+                *taken.entry(after.clone()).or_insert(0) += 1;
+            }
+            if taken.get(&after) != Some(&1) {
+                return Err(Error::new(format!(
+                    "namespace transformation produces ID conflict: more than one {}",
+                    resource.current_id()
+                ))
+                .because(format!(
+                    "one of them is in {}:{}",
+                    resource.origin.file, resource.origin.line
+                ))
+                .help("give the objects different names, or leave out `namespace`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Namespace {
+    /// Sets the namespace everywhere in an object. Returns whether anything changed.
+    pub(crate) fn set(&self, resource: &mut Resource) -> Result<bool, Error> {
+        let mut changed = false;
+        let create = Create::Scalar(Tag::Str);
+        let mut set = |node: &mut Node| {
+            let done = self.set_scalar(node)?;
+            changed |= done;
+            Ok(done)
+        };
+        if !resource.current_id().cluster_scoped {
+            let own = FieldSpecs(vec![FieldSpec {
+                path: "metadata/namespace".to_owned(),
+                create: true,
+                ..FieldSpec::default()
+            }]);
+            visit_fields(resource, &own, Some(&create), &mut set)?;
+        }
+        let is_binding = matches!(resource.kind(), "RoleBinding" | "ClusterRoleBinding");
+        if is_binding {
+            self.set_subjects(resource.node_mut(), &mut set)?;
+        }
+        let is_core = resource.gvk().api_version() == "v1";
+        let rest = self.specs.0.iter().filter(|spec| {
+            let subjects = spec.path == "subjects/namespace"
+                && matches!(spec.gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
+            spec.path != "metadata/namespace"
+                && (is_core || spec.path != "metadata/name")
+                && !(is_binding && subjects)
+        });
+        let rest = FieldSpecs(rest.cloned().collect());
+        visit_fields(resource, &rest, Some(&create), &mut set).map_err(|mut error| {
+            error.what = format!("namespace transformation failed: {}", error.what);
+            error
+        })?;
+        Ok(changed)
+    }
+
+    fn set_scalar(&self, node: &mut Node) -> Result<bool, Error> {
+        let old = text_of(node);
+        if old == self.namespace && node.as_str().is_some() {
+            return Ok(false);
+        }
+        if self.unset_only && !is_nil_or_empty(node) && !old.is_empty() {
+            return Ok(false);
+        }
+        set_scalar(node, &self.namespace, Some(Tag::Str))?;
+        Ok(true)
+    }
+
+    fn set_subjects(
+        &self,
+        node: &mut Node,
+        set: &mut dyn FnMut(&mut Node) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let wanted = match self.subjects {
+            Subjects::None => return Ok(()),
+            Subjects::Default => ("name", "default"),
+            Subjects::ServiceAccounts => ("kind", "ServiceAccount"),
+        };
+        let Some(subjects) = node.get_mut("subjects").filter(|subjects| !subjects.is_null()) else {
+            return Ok(());
+        };
+        let NodeKind::Seq(subjects) = &mut subjects.kind else {
+            return Err(in_subjects(wrong_shape("SequenceNode", subjects)));
+        };
+        for subject in subjects.iter_mut().filter(|subject| !subject.is_null()) {
+            let NodeKind::Map(map) = &mut subject.kind else {
+                return Err(in_subjects(wrong_shape("MappingNode", subject)));
+            };
+            if map.get(wanted.0).and_then(Node::as_text) != Some(wanted.1) {
+                continue;
+            }
+            let empty = || {
+                Node::new(NodeKind::Scalar(Scalar {
+                    text: "".into(),
+                    tag: Tag::Str,
+                    style: Style::Plain,
+                }))
+            };
+            set(map.get_or_insert_with("namespace", empty)).map_err(in_subjects)?;
+        }
+        Ok(())
+    }
+}
+
+fn in_subjects(mut error: Error) -> Error {
+    error.what = format!(
+        "setting namespace on (cluster)role binding subjects: {}",
+        error.what
+    );
+    error
+}

@@ -1,0 +1,76 @@
+//! `replacements`.
+
+use firstpass_yaml::NodeKind;
+
+use super::{By, Transform};
+use crate::Error;
+use crate::file::read::{Read, Rules};
+use crate::file::{Located, Replacement, ReplacementField};
+use crate::resmap::ResMap;
+use crate::session::{Site, Text};
+
+/// All entries of `replacements`, ready to be applied.
+pub(crate) struct Replacements {
+    replacements: Vec<Located<Replacement>>,
+}
+
+impl Replacements {
+    /// Loads the replacements that lie in files.
+    pub(crate) fn new(
+        fields: &[Located<ReplacementField>],
+        site: Site<'_, '_>,
+    ) -> Result<Replacements, Error> {
+        let mut replacements = Vec::new();
+        for field in fields {
+            let Replacement { source, targets, .. } = &field.replacement;
+            if field.path.is_empty() {
+                replacements.push(Located {
+                    value: field.replacement.clone(),
+                    mark: field.mark,
+                });
+                continue;
+            }
+            if source.is_some() || targets.as_ref().is_some_and(|targets| !targets.is_empty()) {
+                return Err(Error::new("cannot specify both path and inline replacement")
+                    .at(site.file, field.mark)
+                    .help("keep one of them"));
+            }
+            if let Some(file) = site.read(&field.path, field.mark)? {
+                for value in read(&file)? {
+                    replacements.push(Located {
+                        value,
+                        mark: field.mark,
+                    });
+                }
+            }
+        }
+        Ok(Replacements { replacements })
+    }
+}
+
+/// The replacements in a file: a list of them, or one.
+fn read(file: &Text) -> Result<Vec<Replacement>, Error> {
+    let node =
+        firstpass_yaml::parse_one(&file.decode()?).map_err(|error| Error::unreadable(&file.path, &error))?;
+    match &node.kind {
+        NodeKind::Seq(_) => Vec::read(&node, Rules::LENIENT),
+        NodeKind::Map(_) => Replacement::read(&node, Rules::LENIENT).map(|one| vec![one]),
+        NodeKind::Scalar(_) => {
+            return Err(Error::new(
+                "unsupported replacement type encountered within replacement path: neither list nor mapping",
+            )
+            .at(&file.path, node.mark));
+        }
+    }
+    .map_err(|error| error.in_file(&file.path))
+}
+
+impl Transform for Replacements {
+    fn apply(&self, resources: &mut ResMap, by: &By<'_>) -> Result<(), Error> {
+        let _ = resources;
+        match self.replacements.first() {
+            Some(first) => Err(Error::new("`replacements` are not supported yet").at(by.file, first.mark)),
+            None => Ok(()),
+        }
+    }
+}
