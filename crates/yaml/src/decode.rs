@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
+use serde_json::Value;
 
 use crate::{Mark, Node, NodeKind, Scalar, Tag};
 
@@ -128,14 +129,14 @@ impl<'n> NodeDecoder<'n> {
         match scalar.tag {
             Tag::Null => visitor.visit_unit(),
             Tag::Bool => visitor.visit_bool(text.eq_ignore_ascii_case("true")),
-            Tag::Int => match (text.parse::<u64>(), text.parse::<i64>()) {
-                (Ok(number), _) => visitor.visit_u64(number),
-                (_, Ok(number)) => visitor.visit_i64(number),
+            Tag::Int | Tag::Float => match scalar.to_json() {
+                Ok(Value::Number(number)) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                    (Some(number), _, _) => visitor.visit_u64(number),
+                    (_, Some(number), _) => visitor.visit_i64(number),
+                    (_, _, Some(number)) => visitor.visit_f64(number),
+                    (None, None, None) => visitor.visit_str(text),
+                },
                 _ => visitor.visit_str(text),
-            },
-            Tag::Float => match text.parse::<f64>() {
-                Ok(number) => visitor.visit_f64(number),
-                Err(_) => visitor.visit_str(text),
             },
             Tag::Str | Tag::Timestamp | Tag::Binary | Tag::Custom(_) => visitor.visit_str(text),
         }

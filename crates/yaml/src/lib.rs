@@ -8,6 +8,7 @@
 //!
 //! Absent on purpose: comments (they never reach the output of a build), and any knowledge of Kubernetes.
 
+mod config;
 mod decode;
 mod emit;
 mod encoding;

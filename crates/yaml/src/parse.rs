@@ -271,6 +271,10 @@ impl Builder {
     fn scalar(&self, text: &str, style: Style, explicit: Option<&str>) -> Scalar {
         let mut tag = scalar_tag(text, style, explicit);
         let mut style = style;
+        if explicit == Some("!!str") && style == Style::Plain {
+            // As good as quoted; nobody shall take the text for something else later.
+            style = Style::DoubleQuoted;
+        }
         if explicit.is_none() && self.in_flow() {
             // When kustomize writes the object out, it has to quote these, and reads them back as texts.
             match tag {
