@@ -1,11 +1,12 @@
 //! Who waits for whom: the graph in which every deadlock is a cycle.
 //!
-//! Each tier is two events: it has *applied*, and it is *Ready*. An event waits for others: applying waits for the
-//! dependencies to be Ready, for the parent to have applied, and for the tiers that bring what is needed; Ready waits
-//! for the tier's own apply, for the children that its gate includes, and for the objects that it checks. A cycle can
-//! never begin.
+//! Each tier is three events: it has *begun*, it has *applied*, and it is *Ready*. An event waits for others: beginning
+//! waits for the dependencies to be Ready and for the parent to have applied; applying waits for that, and for the tiers
+//! that bring what is needed; Ready waits for the tier's own apply, for the children that its gate includes, and for the
+//! objects that it checks. A cycle can never begin. CRDs and Namespaces in git are there once their tier has begun: the
+//! first stage is applied whatever becomes of the last (F-201, F-212).
 
-use crate::need::{Answer, Blocked, Need, Needed};
+use crate::need::{Answer, Blocked, How, Need, Needed};
 use crate::tiers::{TierGraph, TierIndex};
 use crate::{OrderGraph, scc};
 
@@ -40,7 +41,7 @@ pub enum Wait {
     Gate,
     /// It needs something that the other tier brings; index into `needs`.
     Need(usize),
-    /// It cannot be Ready before it has applied.
+    /// It cannot apply before it has begun, nor be Ready before it has applied.
     OwnApply,
 }
 
@@ -55,7 +56,7 @@ impl OrderGraph {
     }
 }
 
-/// Node `2 * tier` is "applied", node `2 * tier + 1` is "Ready".
+/// Node `3 * tier` is "begun", the next one "applied", the one after that "Ready".
 struct WaitGraph {
     edges: Vec<Vec<usize>>,
     reasons: Vec<Vec<Wait>>,
@@ -63,7 +64,7 @@ struct WaitGraph {
 
 impl WaitGraph {
     fn new(tiers: &TierGraph, needs: &[Need]) -> WaitGraph {
-        let size = tiers.indices().count() * 2;
+        let size = tiers.indices().count() * 3;
         let mut graph = WaitGraph {
             edges: vec![Vec::new(); size],
             reasons: vec![Vec::new(); size],
@@ -71,11 +72,12 @@ impl WaitGraph {
         for tier in tiers.indices() {
             let node = tiers.node(tier);
             for dependency in &node.depends_on {
-                graph.add(applied(tier), ready(*dependency), Wait::Dependency);
+                graph.add(begun(tier), ready(*dependency), Wait::Dependency);
             }
             if let Some(parent) = node.parent {
-                graph.add(applied(tier), applied(parent), Wait::Parent);
+                graph.add(begun(tier), applied(parent), Wait::Parent);
             }
+            graph.add(applied(tier), begun(tier), Wait::OwnApply);
             graph.add(ready(tier), applied(tier), Wait::OwnApply);
             for gated in tiers.gated(tier).iter().filter(|gated| **gated != tier) {
                 graph.add(ready(tier), ready(*gated), Wait::Gate);
@@ -95,7 +97,12 @@ impl WaitGraph {
                     continue;
                 }
             };
-            graph.add(from, applied(provider), Wait::Need(index));
+            let there = if comes_first(&need.answer) {
+                begun(provider)
+            } else {
+                applied(provider)
+            };
+            graph.add(from, there, Wait::Need(index));
         }
         graph
     }
@@ -106,7 +113,7 @@ impl WaitGraph {
     }
 
     fn deadlock(&self, part: &[usize]) -> Deadlock {
-        let mut members: Vec<TierIndex> = part.iter().map(|node| TierIndex(node / 2)).collect();
+        let mut members: Vec<TierIndex> = part.iter().map(|node| TierIndex(node / 3)).collect();
         members.dedup();
         let way = scc::shortest_cycle(&self.edges, part[0], part);
         let steps = (0..way.len()).filter_map(|at| {
@@ -114,9 +121,9 @@ impl WaitGraph {
             let edge = self.edges[from].iter().position(|target| *target == to)?;
             let wait = self.reasons[from][edge].clone();
             Some(WaitStep {
-                tier: TierIndex(from / 2),
+                tier: TierIndex(from / 3),
                 wait,
-                leads_to: TierIndex(to / 2),
+                leads_to: TierIndex(to / 3),
             })
         });
         Deadlock {
@@ -126,12 +133,27 @@ impl WaitGraph {
     }
 }
 
+fn begun(tier: TierIndex) -> usize {
+    tier.0 * 3
+}
+
 fn applied(tier: TierIndex) -> usize {
-    tier.0 * 2
+    tier.0 * 3 + 1
 }
 
 fn ready(tier: TierIndex) -> usize {
-    tier.0 * 2 + 1
+    tier.0 * 3 + 2
+}
+
+/// Whether the provider's first stage brings it: a CRD or a Namespace in git.
+fn comes_first(answer: &Answer) -> bool {
+    let object = answer.provider().and_then(|provider| {
+        let in_git = provider.how == How::Manifest;
+        provider.object.as_ref().filter(|_| in_git)
+    });
+    object.is_some_and(|object| {
+        object.is("apiextensions.k8s.io", "CustomResourceDefinition") || object.is("", "Namespace")
+    })
 }
 
 /// The tier that has to apply before a need is met, if it is not met within the same pass.
