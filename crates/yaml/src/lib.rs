@@ -21,6 +21,7 @@ mod parse;
 mod refold;
 mod resolve;
 mod timestamp;
+mod tree;
 
 pub use decode::{DecodeError, from_node, nearest};
 pub use emit::{Writer, emit, emit_all, go_float};
