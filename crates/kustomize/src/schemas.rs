@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use firstpass_schema::Schema;
+use firstpass_schema::{OpenApiError, Schema};
+use serde_json::Value;
 
 /// What is known of kinds, for the length of one build.
 pub(crate) struct Schemas {
@@ -16,8 +17,8 @@ pub(crate) struct Schemas {
 }
 
 struct State {
-    /// The schema of an `openapi.path`.
-    custom: Option<Schema>,
+    /// The schema of an `openapi.path`, and the document that it was read from.
+    custom: Option<(Schema, Value)>,
     /// Whether an `openapi` field has decided, so that later ones do not count.
     decided: bool,
     /// Whether the built-in schema was asked for something before a custom one came, and so stays in use beside it.
@@ -62,8 +63,19 @@ impl Schemas {
         self.state.borrow().decided
     }
 
-    /// Obeys the `openapi` field of a kustomization file: a schema of its own, or the name of a built-in version.
-    pub(crate) fn decide(&self, custom: Option<Schema>) {
+    /// Obeys an `openapi` field that names the built-in version.
+    pub(crate) fn use_builtin(&self) {
+        self.decide(None);
+    }
+
+    /// Obeys an `openapi` field that names a schema of its own.
+    pub(crate) fn use_document(&self, document: Value) -> Result<(), OpenApiError> {
+        let schema = Schema::from_openapi(&document)?;
+        self.decide(Some((schema, document)));
+        Ok(())
+    }
+
+    fn decide(&self, custom: Option<(Schema, Value)>) {
         let mut state = self.state.borrow_mut();
         state.decided = true;
         state.custom = custom;
@@ -77,7 +89,7 @@ impl Schemas {
         }
         let mut state = self.state.borrow_mut();
         match &state.custom {
-            Some(custom) => custom.is_namespaced(api_version, kind) == Some(false),
+            Some((custom, _)) => custom.is_namespaced(api_version, kind) == Some(false),
             None => {
                 state.builtin_in_use = true;
                 false
@@ -93,10 +105,11 @@ impl Schemas {
         }
         let merging = match &state.custom {
             None => Merging::Builtin(Schema::builtin_v1_21()),
-            Some(custom) if state.builtin_in_use => {
-                Merging::Own(Rc::new(Schema::builtin_v1_21().extended_by(custom)))
+            Some((custom, document)) if state.builtin_in_use => {
+                let both = Schema::builtin_v1_21().extended_by_openapi(document);
+                Merging::Own(Rc::new(both.unwrap_or_else(|_| custom.clone())))
             }
-            Some(custom) => Merging::Own(Rc::new(custom.clone())),
+            Some((custom, _)) => Merging::Own(Rc::new(custom.clone())),
         };
         state.builtin_in_use |= state.custom.is_none();
         state.merging = Some(merging.clone());

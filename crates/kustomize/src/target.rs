@@ -263,15 +263,13 @@ impl<'a, 'tree> Target<'a, 'tree> {
                 let document = firstpass_yaml::parse_one(&text.decode()?)
                     .and_then(|node| node.to_json())
                     .map_err(|error| Error::unreadable(&text.path, &error))?;
-                let schema = firstpass_schema::Schema::from_openapi(&document).map_err(|error| {
+                schemas.use_document(document).map_err(|error| {
                     Error::new(format!("invalid schema file: {error}")).at(&text.path, objects::START)
-                })?;
-                schemas.decide(Some(schema));
-                Ok(())
+                })
             }
             (None, None | Some("")) => Ok(()),
             (None, Some("v1.21.2")) => {
-                schemas.decide(None);
+                schemas.use_builtin();
                 Ok(())
             }
             (None, Some(_)) => Err(Error::new("the specified OpenAPI version is not built in")

@@ -9,6 +9,8 @@ pub struct Schema {
     pub(crate) shapes: Vec<Shape>,
     /// By kind, then by API version.
     pub(crate) kinds: BTreeMap<String, BTreeMap<String, KindInfo>>,
+    /// Types by name, without the prefix that those of Kubernetes have.
+    pub(crate) names: BTreeMap<String, ShapeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,25 +78,6 @@ impl Schema {
         self.info(api_version, kind).and_then(|info| info.namespaced)
     }
 
-    /// Both schemas in one. Where both know a kind, `other` is believed, except for a scope that it does not give.
-    pub fn extended_by(&self, other: &Schema) -> Schema {
-        let mut both = self.clone();
-        let offset = both.shapes.len();
-        both.shapes
-            .extend(other.shapes.iter().map(|shape| shape.moved_by(offset)));
-        for (kind, versions) in &other.kinds {
-            for (api_version, info) in versions {
-                let namespaced = info.namespaced.or(both.is_namespaced(api_version, kind));
-                let info = KindInfo {
-                    shape: info.shape + offset,
-                    namespaced,
-                };
-                both.insert_kind(api_version.clone(), kind.clone(), info);
-            }
-        }
-        both
-    }
-
     fn info(&self, api_version: &str, kind: &str) -> Option<KindInfo> {
         self.kinds.get(kind)?.get(api_version).copied()
     }
@@ -117,6 +100,7 @@ impl Schema {
                 .and_then(|rest| rest.split([' ', '!']).next())
             {
                 types.insert(name, schema.shapes.len());
+                schema.names.insert(name.to_owned(), schema.shapes.len());
                 schema.shapes.push(Shape::default());
             }
         }
@@ -189,20 +173,6 @@ fn split_marks(text: &str) -> (&str, std::str::Split<'_, char>) {
 }
 
 impl Shape {
-    /// The same shape among shapes whose numbers are higher by `offset`.
-    fn moved_by(&self, offset: usize) -> Shape {
-        Shape {
-            fields: self
-                .fields
-                .iter()
-                .map(|(name, id)| (name.clone(), id + offset))
-                .collect(),
-            values: self.values.map(|id| id + offset),
-            items: self.items.map(|id| id + offset),
-            ..self.clone()
-        }
-    }
-
     fn mark<'a>(&mut self, marks: impl Iterator<Item = &'a str>) {
         let keys = |text: &str| {
             text.split(',')
@@ -300,23 +270,6 @@ mod tests {
             old("v1", "Pod", &["spec", "containers", "[]", "ports"]).unwrap(),
             ["containerPort", "protocol"]
         );
-    }
-
-    #[test]
-    fn a_schema_extends_another() {
-        let own = Schema::from_openapi(&serde_json::json!({"definitions": {"Thing": {
-            "properties": {"parts": {
-                "type": "array", "items": {"type": "object"},
-                "x-kubernetes-patch-merge-key": "id", "x-kubernetes-patch-strategy": "merge",
-            }},
-            "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}],
-        }}}))
-        .unwrap();
-        let both = Schema::builtin_v1_21().extended_by(&own);
-        let thing = both.type_of("example.com/v1", "Thing").unwrap();
-        assert_eq!(thing.field("parts").unwrap().merge_keys().unwrap(), ["id"]);
-        let pod = both.type_of("v1", "Pod").unwrap().field("spec").unwrap();
-        assert_eq!(pod.field("containers").unwrap().merge_keys().unwrap(), ["name"]);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Reading a schema from an OpenAPI document, such as the file of a kustomization's `openapi.path`.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use crate::merge::{KindInfo, ListType, Schema, Shape, ShapeId};
@@ -32,7 +30,19 @@ impl Schema {
     /// lists merge, and the scopes that its `paths` imply.
     ///
     /// kustomize puts such a schema in the place of the built-in one: what it does not define, it does not know.
+    ///
+    /// # Errors
+    /// Definitions that are no mapping, or nested too deep.
     pub fn from_openapi(document: &Value) -> Result<Schema, OpenApiError> {
+        Schema::default().extended_by_openapi(document)
+    }
+
+    /// This schema with an OpenAPI v2 document added, whose definitions may refer to types of this schema and take the
+    /// place of those with the same name. This is how Flux adds the file of `openapi.path` to the built-in schema.
+    ///
+    /// # Errors
+    /// Definitions that are no mapping, or nested too deep.
+    pub fn extended_by_openapi(&self, document: &Value) -> Result<Schema, OpenApiError> {
         let empty = Map::new();
         let definitions = match document.get("definitions") {
             None | Some(Value::Null) => &empty,
@@ -41,27 +51,22 @@ impl Schema {
         };
         let mut reader = Reader {
             definitions,
-            ids: BTreeMap::new(),
-            schema: Schema::default(),
+            schema: self.clone(),
         };
         for name in definitions.keys() {
-            let id = reader.schema.add(Shape::default());
-            reader.ids.insert(name, id);
+            reader.declare(short_name(name));
         }
         for (name, definition) in definitions {
             let shape = reader.shape(definition, DEPTH_MAX)?;
-            let id = reader.ids[name.as_str()];
+            let id = reader.schema.names[short_name(name)];
             reader.schema.shapes[id] = shape;
         }
-        let Reader { ids, mut schema, .. } = reader;
+        let mut schema = reader.schema;
         for (name, definition) in definitions {
-            let shape = ids[name.as_str()];
+            let shape = schema.names[short_name(name)];
             for (api_version, kind) in kinds_of(definition.get("x-kubernetes-group-version-kind")) {
-                let info = KindInfo {
-                    shape,
-                    namespaced: None,
-                };
-                schema.insert_kind(api_version, kind, info);
+                let namespaced = self.is_namespaced(&api_version, &kind);
+                schema.insert_kind(api_version, kind, KindInfo { shape, namespaced });
             }
         }
         read_scopes(document, &mut schema);
@@ -71,11 +76,18 @@ impl Schema {
 
 struct Reader<'a> {
     definitions: &'a Map<String, Value>,
-    ids: BTreeMap<&'a str, ShapeId>,
     schema: Schema,
 }
 
 impl Reader<'_> {
+    /// Gives a type a number, unless it has one.
+    fn declare(&mut self, name: &str) {
+        if !self.schema.names.contains_key(name) {
+            let id = self.schema.add(Shape::default());
+            self.schema.names.insert(name.to_owned(), id);
+        }
+    }
+
     /// The shape that a schema describes, without following a reference of its own.
     fn shape(&mut self, schema: &Value, depth: usize) -> Result<Shape, OpenApiError> {
         let mut shape = Shape::default();
@@ -116,14 +128,14 @@ impl Reader<'_> {
             return Ok(None);
         };
         // A definition may itself be nothing but a reference; as many steps as there are definitions is a circle.
-        for _ in 0..self.definitions.len() {
+        for _ in 0..=self.definitions.len() {
             let next = self
                 .definitions
                 .get(&name)
                 .and_then(|definition| text(definition, "$ref"));
             match next.and_then(definition_name) {
                 Some(next) => name = next,
-                None => return Ok(self.ids.get(name.as_str()).copied()),
+                None => return Ok(self.schema.names.get(short_name(&name)).copied()),
             }
         }
         Ok(None)
@@ -133,6 +145,21 @@ impl Reader<'_> {
 fn definition_name(reference: &str) -> Option<String> {
     let name = reference.strip_prefix("#/definitions/")?;
     Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// The name of a type without the prefix that those of Kubernetes have.
+fn short_name(name: &str) -> &str {
+    let name = name.strip_prefix("io.k8s.").unwrap_or(name);
+    let prefixes = [
+        "api.",
+        "apimachinery.pkg.apis.",
+        "apiextensions-apiserver.pkg.apis.",
+        "kube-aggregator.pkg.apis.",
+    ];
+    prefixes
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name)
 }
 
 fn is_array(schema: &Value) -> bool {
@@ -209,6 +236,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_document_extends_the_built_in_schema() {
+        let document = json!({"definitions": {"example.Thing": {
+            "properties": {"template": {"$ref": "#/definitions/io.k8s.api.core.v1.PodTemplateSpec"}},
+            "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}],
+        }}});
+        let containers = |schema: &Schema| {
+            let template = schema.type_of("example.com/v1", "Thing")?.field("template")?;
+            template
+                .field("spec")?
+                .field("containers")?
+                .merge_keys()
+                .map(<[String]>::to_vec)
+        };
+        let both = Schema::builtin_v1_21().extended_by_openapi(&document).unwrap();
+        assert_eq!(containers(&both).unwrap(), ["name"]);
+        assert_eq!(both.is_namespaced("v1", "Node"), Some(false));
+        assert_eq!(containers(&Schema::from_openapi(&document).unwrap()), None);
+    }
 
     fn sample() -> Value {
         json!({

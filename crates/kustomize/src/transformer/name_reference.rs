@@ -19,10 +19,11 @@ pub(crate) fn fix_name_references(
     by: &By<'_>,
 ) -> Result<(), Error> {
     let world = World::of(resources);
-    if world.by_former_name.is_empty() {
+    let rules = rules(references);
+    // A binding with a blank namespace is an error even if no name has changed.
+    if world.by_former_name.is_empty() && !resources.iter().any(|resource| resource.kind() == "RoleBinding") {
         return Ok(());
     }
-    let rules = rules(references);
     for (position, resource) in resources.items_mut().iter_mut().enumerate() {
         let referrer = Referrer::new(resource, &world.objects[position])?;
         let mut changed = false;
