@@ -40,6 +40,13 @@ pub(crate) fn check(all: &Knowledge) -> Result<(), Error> {
                 .effects
                 .iter()
                 .try_for_each(|effect| check.effect(effect))?;
+            let awaited = on_object
+                .effects
+                .iter()
+                .filter_map(|effect| effect.before_status.as_deref());
+            for status in awaited {
+                check.status(&on_object.kind, status)?;
+            }
         }
         operator
             .reads_once
