@@ -170,8 +170,9 @@ impl Check<'_> {
                 None => kinds.next().is_some(),
             };
             if !known {
-                let kinds = self.all.kinds_of_group(group).map(|def| def.kind.as_str());
-                return self.unknown("kind", &selector.to_string(), kinds);
+                let kinds = self.all.kinds_of_group(group);
+                let names: Vec<String> = kinds.map(|def| format!("{}/{}", def.group, def.kind)).collect();
+                return self.unknown("kind", &selector.to_string(), names.iter().map(String::as_str));
             }
         }
         Ok(())

@@ -94,7 +94,7 @@ fn mistakes_are_told_with_file_line_and_the_nearest_name() {
         (
             "charts:\n  - name: x\n    source: y\n    kinds: [{mode: hook, include: [cert-manager.io/Certificat]}]\n",
             "own.yaml: chart `x` refers to kind `cert-manager.io/Certificat`, which no file describes; \
-             did you mean `Certificate`?",
+             did you mean `cert-manager.io/Certificate`?",
         ),
         (
             "operators:\n  - name: x\n    source: y\n    at_start: [{after: reconcil}]\n",
