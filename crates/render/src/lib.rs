@@ -13,13 +13,28 @@
 //!
 //! Absent on purpose: Helm charts, ResourceSet templates, real decryption, the network.
 
+#![allow(dead_code)]
+mod artifact;
+mod artifacts;
+mod builder;
 mod cluster;
+mod compose;
 mod config;
+mod decrypt_sources;
 mod entry;
+mod explain;
 mod failure;
+mod generate;
+mod ignore;
+mod locate;
+mod metadata;
 mod rendered;
+mod retype;
+mod sops;
+mod substitute;
 mod variables;
 
+pub use builder::{BuildOutcome, Built, BuiltObject, TierBuilder};
 pub use cluster::{AssumedData, MadeBy, Outcome, RemotePart, RenderedCluster, Tier};
 pub use config::{
     BaselineConfig, CONFIG_FILE, ClusterConfig, Config, ConfigError, Distribution, Invariant, LocalSource,
