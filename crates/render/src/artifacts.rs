@@ -120,7 +120,21 @@ impl Artifacts {
             (Some(theirs), Some(ours)) => Some(normal_url(theirs) == normal_url(ours)),
             _ => None,
         };
-        let root = self.root_with(name, path);
+        if same_url == Some(true) && !self.is_same_revision(name) {
+            let text = format!("its source {name} is another revision of this repository");
+            return opaque(
+                TierSource::Foreign {
+                    name: name.clone(),
+                    url,
+                },
+                UnrenderedReason::ForeignSource,
+                text,
+            );
+        }
+        // The root of a source is everywhere, so that a path there says nothing.
+        let root = self
+            .root_with(name, path)
+            .filter(|_| !path.is_root() || same_url == Some(true));
         match (object, same_url, root) {
             (Some(_), Some(true), root) => self.repository(name, &root.unwrap_or_default()),
             (Some(_), Some(false), _) => self.foreign(name, url),
@@ -136,6 +150,19 @@ impl Artifacts {
                 format!("no object in the repository defines its source {name}"),
             ),
         }
+    }
+
+    /// Whether a source with the URL of this repository also asks for the same branch or tag.
+    fn is_same_revision(&self, name: &SourceName) -> bool {
+        let reference = |name: &SourceName| {
+            self.sources
+                .objects
+                .get(name)
+                .map(|object| object.reference.as_slice())
+        };
+        let theirs = reference(name).unwrap_or_default();
+        let mut ours = self.sources.roots.keys().filter_map(reference).peekable();
+        theirs.is_empty() || ours.peek().is_none() || ours.any(|ours| branch_of(ours) == branch_of(theirs))
     }
 
     /// The directory that has to be the source's root for `path` to be in it. Git artifacts are whole repositories; OCI
@@ -295,6 +322,15 @@ fn opaque(source: TierSource, reason: UnrenderedReason, text: String) -> Artifac
         None => "name a source in `spec.sourceRef`".to_owned(),
     };
     Artifact::Opaque(source, Unrendered { reason, text, help })
+}
+
+/// A branch or tag however it is written: `branch: main` and `name: refs/heads/main` are the same.
+fn branch_of(reference: &[(String, String)]) -> Option<&str> {
+    let (_, value) = reference.first()?;
+    let short = value
+        .strip_prefix("refs/heads/")
+        .or_else(|| value.strip_prefix("refs/tags/"));
+    Some(short.unwrap_or(value))
 }
 
 /// The parts of a URL that tell repositories apart: host and path.

@@ -18,7 +18,7 @@ use crate::{
     Encryption, Outcome, RemotePart, RenderedObject, TierFailure, TierSource, Unrendered, UnrenderedReason,
     Variables,
 };
-use crate::{decrypt_sources, explain, generate, metadata, sops};
+use crate::{decrypt_sources, detect, explain, generate, metadata, sops};
 
 /// Builds and substitutes tiers.
 pub struct TierBuilder {
@@ -34,7 +34,7 @@ pub enum BuildOutcome {
     /// Objects.
     Built(Built),
     /// A refusal.
-    Failed(TierFailure),
+    Failed(Box<TierFailure>),
     /// Nothing that can be seen.
     Unrendered(Unrendered),
 }
@@ -69,6 +69,15 @@ struct Remembered {
     variables: Option<VariableSet>,
     common_metadata: Option<CommonMetadata>,
     result: Result<Arc<[RenderedObject]>, Vec<TierFailure>>,
+}
+
+impl std::fmt::Debug for TierBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("TierBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TierBuilder {
@@ -175,7 +184,7 @@ impl TierBuilder {
                 Ok(objects) => Outcome::Rendered(objects),
                 Err(failures) => Outcome::Failed(failures),
             },
-            BuildOutcome::Failed(failure) => Outcome::Failed(vec![failure.clone()]),
+            BuildOutcome::Failed(failure) => Outcome::Failed(vec![(**failure).clone()]),
             BuildOutcome::Unrendered(unrendered) => Outcome::Unrendered(unrendered.clone()),
         }
     }
@@ -201,11 +210,16 @@ impl TierBuilder {
                 return BuildOutcome::Unrendered(unrendered);
             }
         };
+        if let Some(source) = tier.source()
+            && detect::source_is_denied(tier, &source, &self.settings)
+        {
+            return BuildOutcome::Failed(Box::new(explain::source_denied(tier, &source)));
+        }
         let path = &tier.spec.path;
         let directory = RepoPath::clamped(path);
         match files.tree.entry(&directory) {
             Some(EntryKind::Directory) => {}
-            Some(_) => return BuildOutcome::Failed(explain::path_is_file(tier)),
+            Some(_) => return BuildOutcome::Failed(Box::new(explain::path_is_file(tier))),
             None if path.contains("${") => {
                 return BuildOutcome::Unrendered(Unrendered {
                     reason: UnrenderedReason::UnknownPath,
@@ -213,7 +227,7 @@ impl TierBuilder {
                     help: "give the variable a value in the repository".to_owned(),
                 });
             }
-            None => return BuildOutcome::Failed(explain::path_missing(tier, &files)),
+            None => return BuildOutcome::Failed(Box::new(explain::path_missing(tier, &files))),
         }
         match self.build_directory(tier, &files, &directory) {
             Ok(built) => BuildOutcome::Built(built),
@@ -226,7 +240,7 @@ impl TierBuilder {
         tier: &Kustomization,
         files: &Files,
         directory: &RepoPath,
-    ) -> Result<Built, TierFailure> {
+    ) -> Result<Built, Box<TierFailure>> {
         let controller = self.settings.flux.kustomize_controller();
         let decrypts = tier.spec.decryption.is_some();
         let tree: Arc<dyn Tree> = if decrypts {
@@ -235,7 +249,7 @@ impl TierBuilder {
         } else {
             files.tree.clone()
         };
-        let failed = |error: &firstpass_kustomize::Error| explain::build(error, files, tier);
+        let failed = |error: &firstpass_kustomize::Error| Box::new(explain::build(error, files, tier));
         let root = generate::root_kustomization(&*tree, directory, &tier.spec, controller)
             .map_err(|error| failed(&error))?;
         let build = firstpass_kustomize::build(&*tree, directory, &Options::flux_with_root(root))
@@ -252,7 +266,7 @@ impl TierBuilder {
         if self.settings.no_remote_bases
             && let Some(part) = remote.first()
         {
-            return Err(explain::remote_forbidden(part));
+            return Err(Box::new(explain::remote_forbidden(part)));
         }
         let mut warnings = Vec::new();
         let mut objects = Vec::with_capacity(build.resources.len());
@@ -263,7 +277,7 @@ impl TierBuilder {
             let origin = Arc::new(origin);
             let mut object = resource.value;
             if object.api_version().is_empty() || object.kind().is_empty() || object.name().is_empty() {
-                return Err(explain::incomplete_object(&object, &origin));
+                return Err(Box::new(explain::incomplete_object(&object, &origin)));
             }
             if is_kustomization_file(&object) {
                 continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firstpass_diagnostics::{Location, Severity};
 use firstpass_flux::names::reason;
-use firstpass_flux::{ControllerSettings, ControllerVersion, Kustomization};
+use firstpass_flux::{ControllerSettings, ControllerVersion, Kustomization, SourceKind, SourceName};
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, Origin};
 use serde_json::Value;
 
@@ -48,6 +48,26 @@ impl Failures {
     pub(crate) fn into_vec(self) -> Vec<TierFailure> {
         self.failures
     }
+}
+
+/// The source may not be used (F-131).
+pub(crate) fn source_denied(tier: &Kustomization, source: &SourceName) -> TierFailure {
+    let message = format!("`{}` may not use its source {source}", tier.name);
+    let mut failure = TierFailure::refused("build-failed", reason::ACCESS_DENIED, message);
+    if source.kind == SourceKind::ExternalArtifact {
+        failure.flux_message =
+            "can't access ExternalArtifact: the feature gate ExternalArtifact is disabled".to_owned();
+        failure.why =
+            "kustomize-controller reads ExternalArtifacts only with the feature gate `ExternalArtifact`"
+                .to_owned();
+        failure.help = "start kustomize-controller with `--feature-gates=ExternalArtifact=true`".to_owned();
+    } else {
+        failure.flux_message =
+            format!("can't access '{source}', cross-namespace references have been blocked");
+        failure.why = "kustomize-controller runs with `--no-cross-namespace-refs`".to_owned();
+        failure.help = "define the source in the Kustomization's own namespace".to_owned();
+    }
+    failure
 }
 
 /// `spec.path` is not in the artifact (F-815).

@@ -68,10 +68,10 @@ fn scan(
         .map_err(|error| Error::new(error.to_string()))?;
     for (name, kind) in entries {
         let path = directory.join_clamped(&name);
-        let resource = || format!("./{}", path.relative_to(base)).into();
+        let resource = || format!("./{}", path.relative_to(base));
         match kind {
             EntryKind::Directory if !file::find(tree, &path).is_empty() => {
-                root.resources.push(located(resource()))
+                root.resources.push(located(resource()));
             }
             EntryKind::Directory => scan(tree, base, &path, root, depth + 1)?,
             EntryKind::File if name.ends_with(".yaml") || name.ends_with(".yml") => {
