@@ -218,7 +218,11 @@ impl Knowledge {
     ) -> Vec<BroughtKind<'k>> {
         let point = chart.app_point(version);
         let mut brought: Vec<BroughtKind<'k>> = Vec::new();
-        for kinds in chart.kinds.iter().filter(|kinds| kinds.come_with(values, policy)) {
+        for kinds in chart
+            .kinds
+            .iter()
+            .filter(|kinds| kinds.come_with(VersionPoint::of(version), values, policy))
+        {
             for def in self.select(&kinds.include) {
                 let versions = def.served(point);
                 if !versions.is_empty() && !brought.iter().any(|known| known.def == def) {
