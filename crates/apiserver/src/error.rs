@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use firstpass_object::GroupVersionKind;
+use firstpass_object::{GroupVersionKind, ObjectExt};
+use serde_json::Value;
 
 use crate::Resource;
+use crate::validation::{ErrorClass, FieldError};
 
 /// The machine-readable reason of a refusal, as in a Kubernetes `Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +139,49 @@ impl ApiError {
             resource.group_resource()
         );
         ApiError::new(409, Reason::Conflict, message)
+    }
+
+    /// An applied object that does not fit the types of its kind.
+    pub(crate) fn misfit(object: &Value, errors: &[FieldError]) -> ApiError {
+        let gvk = object.gvk();
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let texts = match texts.as_slice() {
+            [text] => text.clone(),
+            texts => format!("errors:\n  {}", texts.join("\n  ")),
+        };
+        let message = format!(
+            "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {texts}",
+            object.namespace().unwrap_or_default(),
+            object.name(),
+            gvk.group,
+            gvk.version,
+            gvk.kind
+        );
+        ApiError::new(500, Reason::Unknown, message)
+    }
+
+    /// An object that breaks rules; or one that cannot even be decoded.
+    pub(crate) fn invalid(object: &Value, errors: &[FieldError]) -> ApiError {
+        if let Some(error) = errors.iter().find(|error| error.class == ErrorClass::Undecodable) {
+            return ApiError::new(400, Reason::BadRequest, error.message.as_str());
+        }
+        // The real server says each thing once.
+        let mut texts: Vec<String> = Vec::new();
+        for text in errors.iter().map(ToString::to_string) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let texts = match texts.as_slice() {
+            [text] => text.clone(),
+            texts => format!("[{}]", texts.join(", ")),
+        };
+        let message = format!(
+            "{} \"{}\" is invalid: {texts}",
+            object.gvk().group_kind(),
+            object.name()
+        );
+        ApiError::new(422, Reason::Invalid, message)
     }
 
     /// Whether the object, path or namespace is missing.

@@ -14,12 +14,14 @@
 
 mod apply;
 mod crd;
+mod defaults;
 mod discovery;
 mod error;
 mod request;
 mod server;
 mod store;
 mod time;
+mod validation;
 
 pub use apply::{FieldSet, Manager, Managers, Operation, PathElement};
 pub use crd::{CrdSketch, Definition, Structural};
@@ -29,3 +31,4 @@ pub use request::{Apply, Outcome, Propagation, Request, Response, Target};
 pub use server::{ApiServer, Delays, Options, Webhook};
 pub use store::{Cursor, Event, EventType, Log};
 pub use time::{Duration, Time};
+pub use validation::{ErrorClass, FieldError, misfits, validate, validate_custom};

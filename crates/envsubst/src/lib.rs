@@ -10,7 +10,7 @@
 
 mod error;
 mod expand;
-pub mod glob;
+mod glob;
 mod parse;
 mod scan;
 

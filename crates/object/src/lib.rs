@@ -6,6 +6,7 @@ mod fields;
 mod identity;
 pub mod kstatus;
 mod origin;
+pub mod quantity;
 mod selector;
 mod timestamp;
 

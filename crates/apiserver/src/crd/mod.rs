@@ -6,4 +6,5 @@ mod synth;
 
 pub use definition::Definition;
 pub use structural::Structural;
+pub(crate) use structural::{Bound, Rules, ValueType};
 pub use synth::CrdSketch;

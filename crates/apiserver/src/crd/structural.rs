@@ -1,8 +1,10 @@
 //! The structural schema of a custom resource.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use firstpass_object::ObjectExt;
+use regex::Regex;
 use serde_json::Value;
 
 use crate::apply::{Key, ListShape};
@@ -56,7 +58,7 @@ pub(crate) enum ValueType {
 pub(crate) struct Rules {
     pub(crate) required: Vec<String>,
     pub(crate) one_of_values: Vec<Value>,
-    pub(crate) pattern: Option<String>,
+    pub(crate) pattern: Option<Pattern>,
     pub(crate) format: Option<String>,
     pub(crate) minimum: Option<Bound>,
     pub(crate) maximum: Option<Bound>,
@@ -72,6 +74,14 @@ pub(crate) struct Rules {
     pub(crate) any_of: Vec<Structural>,
     pub(crate) one_of: Vec<Structural>,
     pub(crate) not: Option<Box<Structural>>,
+}
+
+/// A regular expression, compiled when it is first needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    text: String,
+    /// `None` inside if it does not compile here; then everything matches.
+    regex: OnceLock<Option<Regex>>,
 }
 
 /// A numeric bound.
@@ -158,7 +168,7 @@ impl Structural {
             rules: Rules {
                 required: texts("required"),
                 one_of_values: schema.items_at(&["enum"]).to_vec(),
-                pattern: schema.text_at(&["pattern"]).map(str::to_owned),
+                pattern: schema.text_at(&["pattern"]).map(Pattern::new),
                 format: schema.text_at(&["format"]).map(str::to_owned),
                 minimum: bound("minimum", "exclusiveMinimum"),
                 maximum: bound("maximum", "exclusiveMaximum"),
@@ -212,6 +222,30 @@ impl Structural {
     /// Whether a map here is replaced as a whole.
     pub(crate) fn is_atomic_map(&self) -> bool {
         self.atomic_map
+    }
+}
+
+impl Pattern {
+    fn new(text: &str) -> Pattern {
+        Pattern {
+            text: text.to_owned(),
+            regex: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let regex = self.regex.get_or_init(|| Regex::new(&self.text).ok());
+        regex.as_ref().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.text == other.text
     }
 }
 

@@ -15,6 +15,9 @@ use crate::discovery::Resource;
 use crate::error::{ApiError, Cause, Reason};
 use crate::request::{Apply, Outcome, Response, Target};
 use crate::store::Stored;
+use crate::validation::{
+    check_types, check_update, prune_and_default, validate_builtin, validate_structural,
+};
 
 /// Metadata that belongs to the server: no manager owns it, and a configuration that states it is not listened to.
 pub(super) const SERVER_METADATA: &[&str] = &[
@@ -76,6 +79,10 @@ impl ApiServer {
         }
         let schema = self.schema_of(config);
         let shape = shape_of(&gvk, schema.as_deref());
+        let misfits = check_types(config, schema.as_deref(), shape, &apply.unknown_tokens);
+        if !misfits.is_empty() {
+            return Err(ApiError::misfit(config, &misfits));
+        }
         let live = self.objects.get(&id).cloned();
         check_preconditions(config, live.as_deref().map(|live| &*live.object), &resource, &id)?;
 
@@ -136,7 +143,7 @@ impl ApiServer {
         live: Option<&Stored>,
         mut object: Value,
         managers: Managers,
-        _unknown_tokens: &[String],
+        unknown_tokens: &[String],
     ) -> Result<Planned, ApiError> {
         match live {
             None => {
@@ -146,10 +153,9 @@ impl ApiServer {
                     return Err(ApiError::new(405, Reason::Unknown, message));
                 }
                 self.start_metadata(resource, &id, &mut object);
-                if id.is("", "Namespace") {
-                    ApiServer::default_namespace(&mut object);
-                }
+                self.set_defaults(&mut object, true);
                 self.check_webhooks(resource, &id, &object, "CREATE")?;
+                self.validate_write(resource, None, &object, unknown_tokens)?;
                 let stored = Stored {
                     id: Arc::new(id),
                     object: Arc::new(object),
@@ -162,6 +168,7 @@ impl ApiServer {
             }
             Some(live) => {
                 keep_metadata(&mut object, &live.object);
+                self.set_defaults(&mut object, false);
                 if resource.has_generation && wanted_differs(resource, &live.object, &object) {
                     let metadata = metadata_mut(&mut object);
                     let generation = metadata.get("generation").and_then(Value::as_u64).unwrap_or(0);
@@ -169,6 +176,9 @@ impl ApiServer {
                 }
                 self.check_webhooks(resource, &id, &object, "UPDATE")?;
                 let same = object == *live.object;
+                if !same {
+                    self.validate_write(resource, Some(&live.object), &object, unknown_tokens)?;
+                }
                 let outcome = if same && managers.same_as(&live.managers) {
                     Outcome::Unchanged
                 } else {
@@ -186,6 +196,43 @@ impl ApiServer {
                 };
                 Ok(Planned { stored, outcome })
             }
+        }
+    }
+
+    /// Fills in what the object leaves open and the API decides.
+    fn set_defaults(&self, object: &mut Value, is_new: bool) {
+        match self.schema_of(object) {
+            Some(schema) => prune_and_default(object, &schema),
+            None => {
+                crate::defaults::set(object);
+                if is_new {
+                    self.set_defaults_of_cluster(object);
+                }
+            }
+        }
+    }
+
+    /// What is wrong with an object that is about to be stored.
+    fn validate_write(
+        &self,
+        resource: &Resource,
+        old: Option<&Value>,
+        object: &Value,
+        unknown_tokens: &[String],
+    ) -> Result<(), ApiError> {
+        let mut errors = if self.discovery.is_builtin(&resource.group_kind()) {
+            validate_builtin(object, self.minor, unknown_tokens)
+        } else {
+            let schema = self.schema_of(object);
+            validate_structural(object, schema.as_deref(), unknown_tokens)
+        };
+        if let Some(old) = old {
+            errors.extend(check_update(old, object, unknown_tokens));
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(ApiError::invalid(object, &errors))
         }
     }
 

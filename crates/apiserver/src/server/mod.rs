@@ -2,6 +2,7 @@
 
 mod apply;
 mod crds;
+mod defaults;
 mod delete;
 mod namespaces;
 mod persist;

@@ -32,23 +32,6 @@ impl ApiServer {
         }
     }
 
-    /// What the server adds to a namespace before it stores it.
-    pub(super) fn default_namespace(object: &mut Value) {
-        let name = object.name().to_owned();
-        let labels = metadata_mut(object).entry("labels").or_insert_with(|| json!({}));
-        if let Value::Object(labels) = labels {
-            labels.insert("kubernetes.io/metadata.name".to_owned(), Value::String(name));
-        }
-        let Value::Object(fields) = object else { return };
-        let spec = fields.entry("spec").or_insert_with(|| json!({}));
-        if let Value::Object(spec) = spec {
-            spec.entry("finalizers").or_insert_with(|| json!(["kubernetes"]));
-        }
-        fields
-            .entry("status")
-            .or_insert_with(|| json!({"phase": "Active"}));
-    }
-
     /// Each namespace gets its default service account.
     pub(super) fn namespace_created(&mut self, name: &str) {
         let account = json!({

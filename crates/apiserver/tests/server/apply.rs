@@ -138,7 +138,7 @@ fn an_item_we_drop_goes_unless_another_owns_part_of_it() {
         deployment(&Value::Array(items))
     };
     apply(&mut server, &containers(&["a", "b", "c"])).unwrap();
-    let theirs = deployment(&json!([{"name": "b", "terminationMessagePath": "/log"}]));
+    let theirs = deployment(&json!([{"name": "b", "image": "x", "tty": true}]));
     server
         .call(&Request::Apply(Apply::forced(Arc::new(theirs), "somebody")))
         .unwrap();
@@ -146,7 +146,7 @@ fn an_item_we_drop_goes_unless_another_owns_part_of_it() {
     let live = get(&server, &containers(&[])).unwrap();
     let left = live.items_at(&["spec", "template", "spec", "containers"]);
     assert_eq!(left.len(), 2);
-    assert_eq!(left[1], json!({"name": "b", "terminationMessagePath": "/log"}));
+    assert_eq!(left[1], json!({"name": "b", "image": "x", "tty": true}));
 }
 
 #[test]

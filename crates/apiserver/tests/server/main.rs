@@ -2,7 +2,10 @@
 
 mod apply;
 mod crds;
+mod defaults;
 mod deletion;
+mod immutable;
+mod structural;
 mod webhooks;
 
 use std::sync::Arc;
@@ -35,6 +38,12 @@ fn refused(server: &mut ApiServer, object: &Value) -> String {
     apply(server, object)
         .expect_err("the server should refuse")
         .message
+}
+
+/// A test's YAML as an object.
+fn yaml(text: &str) -> Value {
+    let node = firstpass_yaml::parse_one(text).expect("the test's YAML parses");
+    node.to_json().expect("the test's YAML converts")
 }
 
 fn get(server: &ApiServer, object: &Value) -> Option<Arc<Value>> {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::begin::{build_done_at, note_ready, write};
 use super::health::{HealthWait, Verdict};
 use super::inventory::{self, Entry};
+use super::normalize::normalize;
 use super::stages::Stage;
 use super::submit::{Change, Submission};
 use super::{FailedAttempt, Failure, KustomizationController, Next, Obstacle, OutcomeResult, Retry};
@@ -229,6 +230,10 @@ impl KustomizationController {
             return Step::Succeeded;
         }
         attempt.unknown_tokens = unknown_tokens;
+        let objects: Vec<_> = objects
+            .iter()
+            .map(|object| normalize(object, &attempt.unknown_tokens))
+            .collect();
         attempt.stages = self.stage_rules.divide(&objects);
         let at = context.now + attempt.stage_time(0, context);
         Step::Continue(Phase::Stage(0), at)

@@ -17,6 +17,7 @@ mod failure;
 mod finalize;
 mod health;
 mod inventory;
+mod normalize;
 mod prune;
 mod stages;
 mod submit;

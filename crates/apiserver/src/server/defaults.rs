@@ -1,0 +1,72 @@
+//! Defaults that depend on the rest of the cluster: addresses, default classes.
+
+use firstpass_object::{GroupKind, ObjectExt};
+use serde_json::{Value, json};
+
+use super::ApiServer;
+
+impl ApiServer {
+    /// Fills in what a new object leaves open and the cluster decides.
+    pub(super) fn set_defaults_of_cluster(&self, object: &mut Value) {
+        let gvk = object.gvk();
+        match (gvk.group.as_str(), gvk.kind.as_str()) {
+            ("", "Service") => self.allocate_cluster_ip(object),
+            ("", "PersistentVolumeClaim") if object.at(&["spec", "storageClassName"]).is_none() => {
+                let annotation = "storageclass.kubernetes.io/is-default-class";
+                if let Some(class) =
+                    self.default_class(&GroupKind::new("storage.k8s.io", "StorageClass"), annotation)
+                {
+                    object["spec"]["storageClassName"] = json!(class);
+                }
+            }
+            ("networking.k8s.io", "Ingress")
+                if object.at(&["spec", "ingressClassName"]).is_none()
+                    && object.annotation("kubernetes.io/ingress.class").is_none() =>
+            {
+                let annotation = "ingressclass.kubernetes.io/is-default-class";
+                if let Some(class) =
+                    self.default_class(&GroupKind::new("networking.k8s.io", "IngressClass"), annotation)
+                    && object["spec"].is_object()
+                {
+                    object["spec"]["ingressClassName"] = json!(class);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The newest class that an annotation marks as the default; of several as new the first by name.
+    fn default_class(&self, kind: &GroupKind, annotation: &str) -> Option<String> {
+        self.objects(kind, None)
+            .filter(|(_, class)| class.annotation(annotation) == Some("true"))
+            .map(|(id, class)| {
+                (
+                    class
+                        .text_at(&["metadata", "creationTimestamp"])
+                        .unwrap_or_default(),
+                    &id.name,
+                )
+            })
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, name)| name.clone())
+    }
+
+    /// Addresses are handed out in order and never twice.
+    fn allocate_cluster_ip(&self, object: &mut Value) {
+        let is_external = object.text_at(&["spec", "type"]) == Some("ExternalName");
+        if !is_external
+            && object
+                .text_at(&["spec", "clusterIP"])
+                .unwrap_or_default()
+                .is_empty()
+        {
+            let number = self.uid + 1;
+            object["spec"]["clusterIP"] = json!(format!(
+                "10.{}.{}.{}",
+                43 + (number >> 16) % 200,
+                (number >> 8) & 255,
+                number & 255
+            ));
+        }
+    }
+}
