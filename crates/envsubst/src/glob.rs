@@ -4,14 +4,17 @@
 //! <https://github.com/fluxcd/pkg/blob/envsubst/v1.7.0/envsubst/path/match.go>
 
 /// A pattern that is malformed where a match looked at it; Flux then leaves the value alone.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BadPattern;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadPattern;
 
 /// Stands for bytes that are no character, as in Go.
 const NO_CHARACTER: u32 = 0xFFFD;
 
 /// Whether the pattern matches the whole name.
-pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8]) -> Result<bool, BadPattern> {
+///
+/// # Errors
+/// If the pattern is malformed in a part that was looked at.
+pub fn matches(mut pattern: &[u8], mut name: &[u8]) -> Result<bool, BadPattern> {
     while !pattern.is_empty() {
         let (star, chunk, rest) = next_chunk(pattern);
         pattern = rest;

@@ -10,7 +10,7 @@
 
 mod error;
 mod expand;
-mod glob;
+pub mod glob;
 mod parse;
 mod scan;
 

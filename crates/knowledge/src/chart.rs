@@ -66,6 +66,10 @@ pub struct ChartKinds {
     pub mode: CrdMode,
     /// Whether the values ask for them.
     pub when: Option<Condition>,
+    /// First version of the chart that brings them.
+    pub since: Option<Version>,
+    /// First version that brings them no more.
+    pub until: Option<Version>,
     /// Which kinds.
     pub include: Vec<KindSelector>,
     /// Where the fact comes from; absent: where the chart's facts come from.
@@ -82,8 +86,15 @@ pub enum CrdsPolicy {
 }
 
 impl ChartKinds {
-    /// Do these kinds come with these values and this policy?
-    pub fn come_with(&self, values: &Value, policy: CrdsPolicy) -> bool {
+    /// Do these kinds come with this version of the chart, these values and this policy?
+    pub fn come_with(&self, version: VersionPoint, values: &Value, policy: CrdsPolicy) -> bool {
+        let range = VersionRange {
+            since: self.since,
+            until: self.until,
+        };
+        if !range.contains(version) {
+            return false;
+        }
         let skipped = self.mode == CrdMode::CrdsDir && policy == CrdsPolicy::Skip;
         !skipped && self.when.as_ref().is_none_or(|condition| condition.holds(values))
     }

@@ -40,6 +40,13 @@ pub(crate) fn check(all: &Knowledge) -> Result<(), Error> {
                 .effects
                 .iter()
                 .try_for_each(|effect| check.effect(effect))?;
+            let awaited = on_object
+                .effects
+                .iter()
+                .filter_map(|effect| effect.before_status.as_deref());
+            for status in awaited {
+                check.status(&on_object.kind, status)?;
+            }
         }
         operator
             .reads_once
@@ -163,8 +170,9 @@ impl Check<'_> {
                 None => kinds.next().is_some(),
             };
             if !known {
-                let kinds = self.all.kinds_of_group(group).map(|def| def.kind.as_str());
-                return self.unknown("kind", &selector.to_string(), kinds);
+                let kinds = self.all.kinds_of_group(group);
+                let names: Vec<String> = kinds.map(|def| format!("{}/{}", def.group, def.kind)).collect();
+                return self.unknown("kind", &selector.to_string(), names.iter().map(String::as_str));
             }
         }
         Ok(())

@@ -40,6 +40,10 @@ pub struct StatusWrite {
     pub name: Option<String>,
     /// Whether the object asks for it.
     pub when: Option<Condition>,
+    /// First release of the product that writes it.
+    pub since: Option<Version>,
+    /// First release that writes it no more.
+    pub until: Option<Version>,
     /// What is merged into `status` (maps merge, all else is replaced). May hold placeholders.
     pub set: Value,
 }
@@ -100,6 +104,18 @@ impl KindDef {
     pub fn serves(&self, version: &str, point: VersionPoint) -> Option<bool> {
         let known = self.versions.iter().find(|known| known.name == version);
         known.map(|known| known.range.contains(point))
+    }
+
+    /// What the controller of a release writes into an object, in order.
+    pub fn writes<'k>(&'k self, object: &Value, point: VersionPoint) -> Vec<&'k StatusWrite> {
+        let wanted = |write: &&StatusWrite| {
+            let range = VersionRange {
+                since: write.since,
+                until: write.until,
+            };
+            range.contains(point) && write.when.as_ref().is_none_or(|when| when.holds(object))
+        };
+        self.status.iter().filter(wanted).collect()
     }
 
     /// What a wait for this kind's objects proves in the end.
@@ -229,6 +245,8 @@ impl ReadyReport {
                 after: after.to_owned(),
                 name: name.map(str::to_owned),
                 when: None,
+                since: None,
+                until: None,
                 set,
             }
         };

@@ -100,7 +100,17 @@ impl Effect {
         }
     }
 
-    /// Does it make this kind known? Names that depend on an object match by what is fixed in them.
+    /// Does it name this kind, or the group of kinds that it makes? As `may_bring`, without templates that could
+    /// yield any kind at all, such as a composite resource definition.
+    pub fn brings(&self, group: &str, kind: &str) -> bool {
+        self.kinds.iter().any(|selector| selector.matches(group, kind))
+            || self
+                .kind_templates
+                .iter()
+                .any(|template| !template.is_open() && template.may_yield(group, kind))
+    }
+
+    /// Could it make this kind known? Names that depend on an object match by what is fixed in them.
     pub fn may_bring(&self, group: &str, kind: &str) -> bool {
         self.kinds.iter().any(|selector| selector.matches(group, kind))
             || self
@@ -134,6 +144,11 @@ impl KindTemplate {
     pub fn may_yield(&self, group: &str, kind: &str) -> bool {
         let fits = |template: &str, text: &str| template.contains('{') || template == text;
         fits(&self.group, group) && fits(&self.kind, kind)
+    }
+
+    /// Are both names up to the object, so that it could be any kind?
+    pub fn is_open(&self) -> bool {
+        self.group.contains('{') && self.kind.contains('{')
     }
 
     /// The kind that this object makes; None where it does not name one.

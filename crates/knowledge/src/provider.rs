@@ -3,6 +3,8 @@
 use crate::chart::{Chart, ChartKinds};
 use crate::distribution::{Brings, Distribution, Manifest};
 use crate::operator::{Effect, OnObject, Operator};
+use crate::selector::KindSelector;
+use crate::tables::Knowledge;
 
 /// One way in which a kind can become known, as far as knowledge tells.
 #[derive(Clone, Copy, Debug)]
@@ -90,5 +92,51 @@ impl<'k> Provider<'k> {
                 brings.source.as_deref().unwrap_or(&distribution.source)
             }
         }
+    }
+}
+
+impl Knowledge {
+    /// Every way in which a kind is known to come: charts, operators, manifests, distributions. What could yield any
+    /// kind at all (a composite resource definition) is named for kinds of which nothing else is known.
+    pub fn providers_of(&self, group: &str, kind: &str) -> Vec<Provider<'_>> {
+        let mut providers = self.possible_providers_of(group, kind);
+        let certain = |provider: &Provider<'_>| match provider {
+            Provider::OperatorObject { effect, .. } => effect.brings(group, kind),
+            _ => true,
+        };
+        if self.custom_kind(group, kind).is_some() || providers.iter().any(certain) {
+            providers.retain(certain);
+        }
+        providers
+    }
+
+    fn possible_providers_of(&self, group: &str, kind: &str) -> Vec<Provider<'_>> {
+        let named =
+            |selectors: &[KindSelector]| selectors.iter().any(|selector| selector.matches(group, kind));
+        let brings = |effect: &&Effect| effect.may_bring(group, kind);
+        let mut providers = Vec::new();
+        for chart in self.charts() {
+            let kinds = chart.kinds.iter().filter(|kinds| named(&kinds.include));
+            providers.extend(kinds.map(|kinds| Provider::Chart { chart, kinds }));
+        }
+        for operator in self.operators() {
+            let starts = operator.at_start.iter().filter(brings);
+            providers.extend(starts.map(|effect| Provider::OperatorStart { operator, effect }));
+            for on_object in &operator.on_object {
+                let effects = on_object.effects.iter().filter(brings);
+                providers.extend(effects.map(|effect| Provider::OperatorObject {
+                    operator,
+                    on_object,
+                    effect,
+                }));
+            }
+        }
+        let manifests = self.manifests().iter().filter(|manifest| named(&manifest.kinds));
+        providers.extend(manifests.map(|manifest| Provider::Manifest { manifest }));
+        for distribution in self.distributions() {
+            let parts = distribution.brings.iter().filter(|brings| named(&brings.kinds));
+            providers.extend(parts.map(|brings| Provider::Distribution { distribution, brings }));
+        }
+        providers
     }
 }

@@ -11,7 +11,6 @@ use crate::file::{Error, File};
 use crate::kind::KindDef;
 use crate::operator::{Effect, Operator};
 use crate::parts::Workload;
-use crate::provider::Provider;
 use crate::selector::KindSelector;
 use crate::storage::{ClaimPropertySet, StorageInference};
 use crate::template::Scope;
@@ -219,7 +218,11 @@ impl Knowledge {
     ) -> Vec<BroughtKind<'k>> {
         let point = chart.app_point(version);
         let mut brought: Vec<BroughtKind<'k>> = Vec::new();
-        for kinds in chart.kinds.iter().filter(|kinds| kinds.come_with(values, policy)) {
+        for kinds in chart
+            .kinds
+            .iter()
+            .filter(|kinds| kinds.come_with(VersionPoint::of(version), values, policy))
+        {
             for def in self.select(&kinds.include) {
                 let versions = def.served(point);
                 if !versions.is_empty() && !brought.iter().any(|known| known.def == def) {
@@ -296,42 +299,6 @@ impl Knowledge {
     /// All kinds that are known.
     pub fn all_kinds(&self) -> impl Iterator<Item = &KindDef> {
         self.kinds.values().flat_map(BTreeMap::values)
-    }
-
-    /// Every way in which a kind is known to come: charts, operators, manifests, distributions.
-    pub fn providers_of(&self, group: &str, kind: &str) -> Vec<Provider<'_>> {
-        let named =
-            |selectors: &[KindSelector]| selectors.iter().any(|selector| selector.matches(group, kind));
-        let mut providers = Vec::new();
-        for chart in &self.charts {
-            let kinds = chart.kinds.iter().filter(|kinds| named(&kinds.include));
-            providers.extend(kinds.map(|kinds| Provider::Chart { chart, kinds }));
-        }
-        for operator in &self.operators {
-            let starts = operator
-                .at_start
-                .iter()
-                .filter(|effect| effect.may_bring(group, kind));
-            providers.extend(starts.map(|effect| Provider::OperatorStart { operator, effect }));
-            for on_object in &operator.on_object {
-                let effects = on_object
-                    .effects
-                    .iter()
-                    .filter(|effect| effect.may_bring(group, kind));
-                providers.extend(effects.map(|effect| Provider::OperatorObject {
-                    operator,
-                    on_object,
-                    effect,
-                }));
-            }
-        }
-        let manifests = self.manifests.iter().filter(|manifest| named(&manifest.kinds));
-        providers.extend(manifests.map(|manifest| Provider::Manifest { manifest }));
-        for distribution in &self.distributions {
-            let parts = distribution.brings.iter().filter(|brings| named(&brings.kinds));
-            providers.extend(parts.map(|brings| Provider::Distribution { distribution, brings }));
-        }
-        providers
     }
 
     /// The kinds that selectors name, in their order; patterns name what is known of the groups that fit.

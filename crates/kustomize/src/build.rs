@@ -177,7 +177,7 @@ fn finish(gathered: &mut Accumulator, by: &By<'_>) -> Result<(), Error> {
     let config = gathered.config().clone();
     fix_name_references(&config.name_reference, &mut gathered.resources, by)?;
     let vars = std::mem::take(&mut gathered.vars);
-    resolve_vars(&vars, by)
+    resolve_vars(&vars, &config.var_reference, &mut gathered.resources, by)
 }
 
 /// Drops the objects that are configuration of tools (F-810).

@@ -28,9 +28,11 @@ mod resmap;
 mod resource;
 pub mod scalar;
 mod schemas;
+pub mod selector;
 mod session;
 mod target;
 mod transformer;
+pub mod vars;
 
 pub use build::{Build, Mode, Options, Remote, Resource, Warning, build};
 pub use error::Error;

@@ -7,7 +7,7 @@ use firstpass_flux::{ControllerSettings, FieldProblem, Kustomization};
 use firstpass_object::{Origin, TierName};
 use serde_json::Value;
 
-use crate::{Data, DataKind, Entry, RenderedObject, TierFailure, TierSource, Unrendered};
+use crate::{Data, DataKind, Entry, RenderedObject, TierBuilder, TierFailure, TierSource, Unrendered};
 
 /// What a cluster entry comes to.
 ///
@@ -30,6 +30,8 @@ pub struct RenderedCluster {
     pub assumed: Vec<AssumedData>,
     /// What had to be taken for granted.
     pub assumptions: Vec<Assumption>,
+    /// Builds the tiers again, for a simulator.
+    pub builder: Arc<TierBuilder>,
 }
 
 /// One Flux Kustomization and what it applies.

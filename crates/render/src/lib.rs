@@ -13,13 +13,33 @@
 //!
 //! Absent on purpose: Helm charts, ResourceSet templates, real decryption, the network.
 
+mod artifact;
+mod artifacts;
+mod builder;
 mod cluster;
+mod compose;
 mod config;
+mod decrypt_sources;
+mod detect;
 mod entry;
+mod explain;
 mod failure;
+mod generate;
+mod ignore;
+mod locate;
+mod made;
+mod metadata;
+mod render;
 mod rendered;
+mod repository;
+mod retype;
+mod seeds;
+mod sops;
+mod substitute;
+mod survey;
 mod variables;
 
+pub use builder::{BuildOutcome, Built, BuiltObject, TierBuilder};
 pub use cluster::{AssumedData, MadeBy, Outcome, RemotePart, RenderedCluster, Tier};
 pub use config::{
     BaselineConfig, CONFIG_FILE, ClusterConfig, Config, ConfigError, Distribution, Invariant, LocalSource,
@@ -27,5 +47,7 @@ pub use config::{
 };
 pub use entry::{Entry, Sync, TierSource};
 pub use failure::{TierFailure, Unrendered, UnrenderedReason};
+pub use render::{Options, render_cluster};
 pub use rendered::{Encryption, RenderedObject, UnknownVariable};
+pub use repository::{EntryError, Repository};
 pub use variables::{Data, DataKind, Datum, OPEN_KEY, UNKNOWN_VALUE, Variables};

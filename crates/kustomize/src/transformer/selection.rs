@@ -2,7 +2,6 @@
 
 use firstpass_object::Step;
 use firstpass_yaml::Node;
-use regex::Regex;
 
 use super::By;
 use crate::Error;
@@ -10,42 +9,23 @@ use crate::file::Selector;
 use crate::patch::{json6902, strategic};
 use crate::resmap::ResMap;
 use crate::resource::{Resource, notes};
+use crate::selector::{SelectorRegex, matches_metadata};
 
 /// The resources that a selector means, by their names of now or of the beginning.
 pub(super) fn select(resources: &ResMap, selector: &Selector) -> Result<Vec<usize>, Error> {
-    if !(selector.label_selector.is_empty() && selector.annotation_selector.is_empty()) {
-        return Err(Error::new("label selectors are not supported yet"));
-    }
-    let id = &selector.id;
-    let [group, version, kind, name, namespace] = [
-        anchored(&id.gvk.group)?,
-        anchored(&id.gvk.version)?,
-        anchored(&id.gvk.kind)?,
-        anchored(&id.name)?,
-        anchored(&id.namespace)?,
-    ];
+    let regex = SelectorRegex::new(selector)?;
     let mut selected = Vec::new();
     for (position, resource) in resources.iter().enumerate() {
         let (original, current) = (resource.original_id(), resource.current_id());
-        let gvk = resource.gvk();
-        if (namespace(original.effective_namespace()) || namespace(current.effective_namespace()))
-            && (name(&original.id.name) || name(&current.id.name))
-            && group(&gvk.group)
-            && version(&gvk.version)
-            && kind(&gvk.kind)
-        {
+        let is_meant = (regex.matches_namespace(original.effective_namespace())
+            || regex.matches_namespace(current.effective_namespace()))
+            && (regex.matches_name(&original.id.name) || regex.matches_name(&current.id.name))
+            && regex.matches_gvk(resource.gvk());
+        if is_meant && matches_metadata(selector, resource.node())? {
             selected.push(position);
         }
     }
     Ok(selected)
-}
-
-/// A pattern for a whole text; the empty one matches anything.
-fn anchored(pattern: &str) -> Result<impl Fn(&str) -> bool, Error> {
-    let regex = Regex::new(&format!("^(?:{pattern})$"))
-        .map_err(|_| Error::new(format!("`{pattern}` is not a valid regular expression")))?;
-    let any = pattern.is_empty();
-    Ok(move |text: &str| any || regex.is_match(text))
 }
 
 /// Merges a patch into a resource. Kind, name and namespace stay, unless the patch may change them.

@@ -1,0 +1,318 @@
+//! A repository: its files, its configuration, and the cluster entries in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firstpass_diagnostics::Location;
+use firstpass_object::Origin;
+use firstpass_source::{EntryKind, RepoPath, Tree};
+
+use crate::survey::{Found, Survey};
+use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate};
+
+/// The file that `flux bootstrap` writes; empty in templates that bootstrap fills in.
+const GOTK_SYNC: &str = "flux-system/gotk-sync.yaml";
+
+/// A repository of one or several clusters.
+pub struct Repository {
+    tree: Arc<dyn Tree>,
+    config: Config,
+    survey: Survey,
+    outside: BTreeMap<String, Arc<dyn Tree>>,
+}
+
+/// Why a directory is no cluster entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// Nothing is there.
+    #[error("`{path}` does not exist in the repository{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    NotFound {
+        /// The path as asked for.
+        path: String,
+        /// An entry with a similar path.
+        near: Option<String>,
+    },
+    /// A file is there.
+    #[error("`{0}` is a file; a cluster entry is the directory that a cluster's Flux starts from")]
+    IsFile(String),
+}
+
+impl Repository {
+    /// Opens a repository and reads its configuration.
+    ///
+    /// # Errors
+    /// If there is a configuration that cannot be used.
+    pub fn open(tree: Arc<dyn Tree>) -> Result<Repository, ConfigError> {
+        let config = Config::read(&*tree)?;
+        Ok(Repository::with_config(tree, config))
+    }
+
+    /// Opens a repository with a configuration from elsewhere.
+    pub fn with_config(tree: Arc<dyn Tree>, config: Config) -> Repository {
+        let survey = Survey::of(&*tree);
+        Repository {
+            tree,
+            config,
+            survey,
+            outside: BTreeMap::new(),
+        }
+    }
+
+    /// The files.
+    pub fn tree(&self) -> &Arc<dyn Tree> {
+        &self.tree
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// All files, by directory and name.
+    pub fn files(&self) -> &[RepoPath] {
+        &self.survey.files
+    }
+
+    pub(crate) fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// The configured sources that lie outside the root, as configured: whoever can open them does, and hands them to
+    /// [`Repository::add_outside_source`].
+    pub fn outside_sources(&self) -> BTreeSet<&str> {
+        let clusters = self.config.clusters.values();
+        clusters
+            .flat_map(|cluster| cluster.sources.values())
+            .map(|source| source.path.as_str())
+            .filter(|path| path.starts_with('/') || RepoPath::root().join(path).is_err())
+            .collect()
+    }
+
+    /// Gives the files of a source outside the root.
+    pub fn add_outside_source(&mut self, path: &str, tree: Arc<dyn Tree>) {
+        self.outside.insert(path.to_owned(), tree);
+    }
+
+    pub(crate) fn outside(&self) -> &BTreeMap<String, Arc<dyn Tree>> {
+        &self.outside
+    }
+
+    /// The cluster entries: those of the configuration, else those that are found.
+    pub fn entries(&self) -> Vec<Entry> {
+        if !self.config.clusters.is_empty() {
+            let clusters = self.config.clusters.iter();
+            return clusters
+                .map(|(name, cluster)| self.configured(name, cluster))
+                .collect();
+        }
+        let mut found: BTreeSet<RepoPath> = BTreeSet::new();
+        found.extend(
+            self.survey
+                .syncs
+                .iter()
+                .map(|sync| RepoPath::clamped(&sync.what.spec.path)),
+        );
+        found.extend(self.instances().map(|(directory, _, _)| directory));
+        let bootstrapped = self.survey.files.iter().filter_map(|file| {
+            let directory = file.as_str().strip_suffix(GOTK_SYNC)?;
+            (directory.is_empty() || directory.ends_with('/')).then(|| RepoPath::clamped(directory))
+        });
+        found.extend(bootstrapped);
+        found.retain(|directory| self.tree.is_directory(directory));
+        if found.is_empty() {
+            found.extend(self.cluster_directories());
+        }
+        let outermost: Vec<RepoPath> = found
+            .iter()
+            .filter(|directory| {
+                !found
+                    .iter()
+                    .any(|other| other != *directory && directory.is_within(other))
+            })
+            .cloned()
+            .collect();
+        outermost
+            .into_iter()
+            .map(|directory| self.at(directory))
+            .collect()
+    }
+
+    /// The entry that a directory is. A directory that nothing in the repository syncs is taken for one all the same.
+    ///
+    /// # Errors
+    /// If no directory is there.
+    pub fn entry(&self, directory: &RepoPath) -> Result<Entry, EntryError> {
+        match self.tree.entry(directory) {
+            Some(EntryKind::Directory) => Ok(self.at(directory.clone())),
+            Some(_) => Err(EntryError::IsFile(directory.to_string())),
+            None => {
+                let named = self.config.clusters.get_key_value(directory.as_str());
+                if let Some((name, cluster)) = named {
+                    return Ok(self.configured(name, cluster));
+                }
+                let entries: Vec<String> = self
+                    .entries()
+                    .iter()
+                    .map(|entry| entry.directory.to_string())
+                    .collect();
+                let near = firstpass_yaml::nearest(directory.as_str(), entries.iter().map(String::as_str));
+                Err(EntryError::NotFound {
+                    path: directory.to_string(),
+                    near: near.map(str::to_owned),
+                })
+            }
+        }
+    }
+
+    /// Files that may say what is seeded before Flux: those that the configuration names, else helmfiles in the usual
+    /// places, those nearest to the entry first.
+    pub fn helmfiles(&self, entry: &Entry) -> Vec<RepoPath> {
+        let configured = &entry.config.baseline.bootstrap;
+        if !configured.is_empty() {
+            return configured.iter().map(|path| RepoPath::clamped(path)).collect();
+        }
+        let mut found: Vec<RepoPath> = self
+            .survey
+            .files
+            .iter()
+            .filter(|file| is_helmfile(file))
+            .cloned()
+            .collect();
+        let shared = |file: &RepoPath| {
+            let common = file
+                .parts()
+                .zip(entry.directory.parts())
+                .take_while(|(a, b)| a == b);
+            std::cmp::Reverse(common.count())
+        };
+        found.sort_by_key(|file| (shared(file), file.clone()));
+        found
+    }
+
+    /// The place of a field of an object: its value, the nearest field above it, or where its document starts.
+    pub fn locate(&self, origin: &Origin, field: &[&str]) -> Option<Location> {
+        locate::field(&*self.tree, origin, field)
+    }
+
+    /// The place of a text in the document that an object came from, or in the files that its generator read.
+    pub fn locate_text(&self, origin: &Origin, text: &str) -> Option<Location> {
+        locate::text(&*self.tree, origin, text)
+    }
+
+    fn configured(&self, name: &str, cluster: &ClusterConfig) -> Entry {
+        let mut entry = self.at(RepoPath::clamped(&cluster.path));
+        entry.cluster = Some(name.to_owned());
+        entry.config = cluster.clone();
+        entry
+    }
+
+    fn at(&self, directory: RepoPath) -> Entry {
+        let cluster = self
+            .config
+            .clusters
+            .iter()
+            .find(|(_, cluster)| RepoPath::clamped(&cluster.path) == directory);
+        Entry {
+            cluster: cluster.map(|(name, _)| name.clone()),
+            config: cluster.map(|(_, config)| config.clone()).unwrap_or_default(),
+            sync: self.sync_of(&directory),
+            directory,
+        }
+    }
+
+    fn sync_of(&self, directory: &RepoPath) -> Sync {
+        if let Some(sync) = self.syncs_of(directory).next() {
+            return Sync::Kustomization {
+                name: named(&sync.what),
+                source: sync.what.source().map(|mut source| {
+                    if source.namespace.is_empty() {
+                        source.namespace = firstpass_flux::names::FLUX_SYSTEM.to_owned();
+                    }
+                    source
+                }),
+                location: Location::new(&sync.origin.file, sync.origin.line.max(1), 1),
+            };
+        }
+        let instance = self.instances().find(|(synced, _, _)| synced == directory);
+        match instance {
+            Some((_, _, found)) => Sync::Instance {
+                instance: Box::new(found.what.clone()),
+                location: Location::new(&found.origin.file, found.origin.line.max(1), 1),
+            },
+            None => Sync::Assumed,
+        }
+    }
+
+    /// Kustomizations that sync a directory, the bootstrap's own first.
+    pub(crate) fn syncs_of(
+        &self,
+        directory: &RepoPath,
+    ) -> impl Iterator<Item = &Found<firstpass_flux::Kustomization>> {
+        let mut syncs: Vec<_> = self
+            .survey
+            .syncs
+            .iter()
+            .filter(|sync| RepoPath::clamped(&sync.what.spec.path) == *directory)
+            .collect();
+        syncs.sort_by_key(|sync| sync.what.name.name != firstpass_flux::names::FLUX_SYSTEM);
+        syncs.into_iter()
+    }
+
+    /// The directories that FluxInstances sync, with the directory that is the root of the source.
+    pub(crate) fn instances(
+        &self,
+    ) -> impl Iterator<Item = (RepoPath, RepoPath, &Found<firstpass_flux::FluxInstance>)> {
+        self.survey.instances.iter().filter_map(|found| {
+            let path = RepoPath::clamped(&found.what.sync.as_ref()?.path);
+            let file = RepoPath::clamped(&found.origin.file);
+            let mut roots: Vec<RepoPath> = std::iter::successors(file.parent(), RepoPath::parent).collect();
+            roots.reverse();
+            let root = roots
+                .into_iter()
+                .find(|root| self.tree.is_directory(&root.join_clamped(path.as_str())))?;
+            let directory = root.join_clamped(path.as_str());
+            (!directory.is_root()).then_some((directory, root, found))
+        })
+    }
+
+    /// `clusters/*`, at the root or one directory below it.
+    fn cluster_directories(&self) -> Vec<RepoPath> {
+        let list = |directory: &RepoPath| -> Vec<RepoPath> {
+            let entries = self.tree.list(directory).unwrap_or_default();
+            let directories = entries
+                .into_iter()
+                .filter(|(_, kind)| *kind == EntryKind::Directory);
+            directories
+                .map(|(name, _)| directory.join_clamped(&name))
+                .collect()
+        };
+        let mut parents = vec![RepoPath::clamped("clusters")];
+        parents.extend(
+            list(&RepoPath::root())
+                .iter()
+                .map(|directory| directory.join_clamped("clusters")),
+        );
+        parents.iter().flat_map(list).collect()
+    }
+}
+
+/// The name of a Kustomization in a file that may leave the namespace to an enclosing kustomization.
+pub(crate) fn named(kustomization: &firstpass_flux::Kustomization) -> firstpass_object::TierName {
+    let mut name = kustomization.name.clone();
+    if name.namespace.is_empty() {
+        name.namespace = firstpass_flux::names::FLUX_SYSTEM.to_owned();
+    }
+    name
+}
+
+fn is_helmfile(file: &RepoPath) -> bool {
+    let name = file.file_name();
+    let yaml = [".yaml", ".yml", ".yaml.gotmpl"]
+        .iter()
+        .any(|ending| name.ends_with(ending));
+    let in_directory = file.parent().is_some_and(|directory| {
+        let name = directory.file_name();
+        name == "helmfile.d" || name == "helmfile"
+    });
+    yaml && (name.starts_with("helmfile") || in_directory)
+}

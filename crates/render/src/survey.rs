@@ -1,0 +1,182 @@
+//! What the files of a repository say about how Flux is started, found in one walk.
+
+use std::sync::Arc;
+
+use firstpass_flux::{FluxInstance, HelmRelease, Kustomization, Source};
+use firstpass_object::{ObjectExt, Origin};
+use firstpass_source::{EntryKind, RepoPath, Tree};
+use serde_json::Value;
+
+use crate::ignore::IGNORE_FILE;
+
+/// More files than this are not looked at; the largest repositories known have 50,000.
+const FILES_MAX: usize = 500_000;
+/// Directories below directories.
+const DEPTH_MAX: usize = 100;
+/// Larger files hold vendored manifests, not the start of a cluster.
+const FILE_BYTES_MAX: usize = 256 * 1024;
+
+/// What was found.
+pub(crate) struct Survey {
+    /// All files, by directory and name.
+    pub(crate) files: Vec<RepoPath>,
+    /// The `.sourceignore` files, in the order in which source-controller reads them.
+    pub(crate) ignore_files: Vec<RepoPath>,
+    /// Kustomizations whose path holds their own file.
+    pub(crate) syncs: Vec<Found<Kustomization>>,
+    /// FluxInstances and values of the flux-instance chart.
+    pub(crate) instances: Vec<Found<FluxInstance>>,
+    /// Source objects.
+    pub(crate) sources: Vec<Found<Source>>,
+}
+
+/// An object in a file, without any rendering.
+#[derive(Clone)]
+pub(crate) struct Found<T> {
+    /// What it says.
+    pub(crate) what: T,
+    /// The object (for chart values: the values).
+    pub(crate) object: Arc<Value>,
+    /// Where it is.
+    pub(crate) origin: Origin,
+}
+
+impl Survey {
+    pub(crate) fn of(tree: &dyn Tree) -> Survey {
+        let mut survey = Survey {
+            files: Vec::new(),
+            ignore_files: Vec::new(),
+            syncs: Vec::new(),
+            instances: Vec::new(),
+            sources: Vec::new(),
+        };
+        survey.walk(tree, &RepoPath::root(), 0);
+        let files = survey.files.clone();
+        for file in files.iter().filter(|file| may_hold_objects(file)) {
+            survey.read(tree, file);
+        }
+        survey
+    }
+
+    /// A directory's own `.sourceignore` comes before those of its directories.
+    fn walk(&mut self, tree: &dyn Tree, directory: &RepoPath, depth: usize) {
+        if depth > DEPTH_MAX || self.files.len() > FILES_MAX {
+            return;
+        }
+        let ignore = directory.join_clamped(IGNORE_FILE);
+        if tree.is_file(&ignore) {
+            self.ignore_files.push(ignore);
+        }
+        for (name, kind) in tree.list(directory).unwrap_or_default() {
+            let path = directory.join_clamped(&name);
+            match kind {
+                EntryKind::File => self.files.push(path),
+                EntryKind::Directory if name != ".git" => self.walk(tree, &path, depth + 1),
+                EntryKind::Directory | EntryKind::Symlink | EntryKind::Special => {}
+            }
+        }
+    }
+
+    fn read(&mut self, tree: &dyn Tree, file: &RepoPath) {
+        let Ok(bytes) = tree.read(file) else {
+            return;
+        };
+        if bytes.len() > FILE_BYTES_MAX {
+            return;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let flux_objects =
+            text.contains("toolkit.fluxcd.io/") && (text.contains("path:") || text.contains("url:"));
+        let instance = text.contains("FluxInstance") || text.contains("instance:");
+        if !flux_objects && !instance {
+            return;
+        }
+        let Ok(documents) = firstpass_yaml::parse_all(&text) else {
+            return;
+        };
+        for document in documents {
+            let Ok(object) = document.root.to_json() else {
+                continue;
+            };
+            let origin = Origin {
+                file: file.as_str().to_owned(),
+                document: document.index,
+                line: document.root.mark.line,
+                steps: Vec::new(),
+            };
+            self.classify(file, object, origin);
+        }
+    }
+
+    fn classify(&mut self, file: &RepoPath, object: Value, origin: Origin) {
+        if let Some(source) = Source::read(&object) {
+            self.sources.push(Found {
+                what: source.value,
+                object: Arc::new(object),
+                origin,
+            });
+        } else if Kustomization::is(&object) {
+            let kustomization = Kustomization::read(&object).value;
+            if holds_its_own_file(&kustomization, file) {
+                self.syncs.push(Found {
+                    what: kustomization,
+                    object: Arc::new(object),
+                    origin,
+                });
+            }
+        } else if FluxInstance::is(&object) {
+            let instance = FluxInstance::read(&object).value;
+            self.instances.push(Found {
+                what: instance,
+                object: Arc::new(object),
+                origin,
+            });
+        } else {
+            let is_release = HelmRelease::is(&object);
+            let values = if is_release {
+                object.at(&["spec", "values"])
+            } else {
+                Some(&object)
+            };
+            let Some(values) = values.filter(|values| is_instance_chart(values)) else {
+                return;
+            };
+            let namespace = object
+                .namespace()
+                .filter(|_| is_release)
+                .unwrap_or(firstpass_flux::names::FLUX_SYSTEM);
+            let instance = FluxInstance::read_chart_values(values, namespace).value;
+            let object = Arc::new(values.clone());
+            self.instances.push(Found {
+                what: instance,
+                object,
+                origin,
+            });
+        }
+    }
+}
+
+/// Values of the flux-instance chart have the spec of a FluxInstance below `instance`.
+fn is_instance_chart(values: &Value) -> bool {
+    let words = ["sync", "distribution", "components", "kustomize"];
+    values
+        .get("instance")
+        .and_then(Value::as_object)
+        .is_some_and(|instance| words.iter().filter(|word| instance.contains_key(**word)).count() > 0)
+}
+
+fn may_hold_objects(file: &RepoPath) -> bool {
+    let name = file.file_name();
+    (name.ends_with(".yaml") || name.ends_with(".yml")) && name != "gotk-components.yaml"
+}
+
+/// Whether what a Kustomization builds has the Kustomization in it: then it syncs its cluster. A path that is the whole
+/// repository says nothing, and neither does one with variables.
+fn holds_its_own_file(kustomization: &Kustomization, file: &RepoPath) -> bool {
+    let path = RepoPath::clamped(&kustomization.spec.path);
+    let is_flux_system = kustomization.name.name == firstpass_flux::names::FLUX_SYSTEM;
+    !kustomization.spec.path.contains('$')
+        && kustomization.spec.source_ref.is_some()
+        && file.is_within(&path)
+        && (!path.is_root() || is_flux_system)
+}
