@@ -271,7 +271,9 @@ mod tests {
 
     #[test]
     fn forms_are_told_apart() {
-        let table: &[(fn(&str) -> Vec<String>, &[&str], &[&str])] = &[
+        /// A test, texts it takes, texts it does not.
+        type Row<'a> = (fn(&str) -> Vec<String>, &'a [&'a str], &'a [&'a str]);
+        let table: &[Row<'_>] = &[
             (
                 dns1123_label,
                 &["a", "web-1", "1"],
@@ -295,11 +297,7 @@ mod tests {
                 &["http", "h-2"],
                 &["", "80", "Http", "a--b", "-a", "averyverylongname"],
             ),
-            (
-                config_key,
-                &["a.b", "A_B", "..a.b"][..2].as_ref(),
-                &["a/b", ".", "..", "..a", ""],
-            ),
+            (config_key, &["a.b", "A_B"], &["a/b", ".", "..", "..a", ""]),
             (ip, &["10.0.0.1", "::1"], &["10.0.0", "10.0.0.01", "host"]),
             (
                 cidr,
