@@ -23,6 +23,7 @@ pub mod patch;
 mod plugin;
 mod provenance;
 mod remote;
+pub mod replacement;
 pub mod resid;
 mod resmap;
 mod resource;
