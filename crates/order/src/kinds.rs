@@ -1,7 +1,8 @@
 //! Kinds: every object needs its kind to be served, in the version that it is written in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use firstpass_knowledge::Effect;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use firstpass_schema::Served;
 
@@ -259,13 +260,15 @@ fn from_object(world: &World<'_>, tier: TierIndex, before: &Before, triggered: &
     }
 }
 
-/// A tier that was Ready before and applied an object of the kind has seen it served.
+/// A tier that was Ready before and applied an object of the kind has seen it served; so has one that applied an object of
+/// another kind that comes together with it.
 fn implied(world: &World<'_>, before: &Before, kind: &GroupKind) -> Option<Answer> {
+    let together = brought_together(world, kind);
     before.iter().map(|(tier, _)| tier).find_map(|tier| {
-        let user = world
-            .objects(tier)
-            .iter()
-            .find(|object| object.object.gvk().group_kind() == *kind)?;
+        let user = world.objects(tier).iter().find(|object| {
+            let used = object.object.gvk().group_kind();
+            used == *kind || together.contains(&used)
+        })?;
         let place = Place { tier, object: user };
         let barrier = format!("`{}` has applied `{}` before", world.tiers.name(tier), place.id());
         Some(Answer::Guaranteed {
@@ -273,6 +276,39 @@ fn implied(world: &World<'_>, before: &Before, kind: &GroupKind) -> Option<Answe
             barrier,
         })
     })
+}
+
+/// The kinds that come together with a kind: from the same release, or by the same effect of an operator.
+fn brought_together(world: &World<'_>, kind: &GroupKind) -> BTreeSet<GroupKind> {
+    let releases = listed(&world.releases_by_kind, kind);
+    let started = listed(&world.started, kind);
+    let triggered = listed(&world.triggered, kind);
+    let by_release = world.releases_by_kind.iter().filter(|(_, others)| {
+        let mut others = others.iter();
+        others.any(|other| releases.contains(other))
+    });
+    let by_start = world.started.iter().filter(|(_, others)| {
+        let is_same = |other: &(usize, &Effect)| {
+            started
+                .iter()
+                .any(|own| own.0 == other.0 && std::ptr::eq(own.1, other.1))
+        };
+        others.iter().any(is_same)
+    });
+    let by_trigger = world.triggered.iter().filter(|(_, others)| {
+        let is_same = |other: &Triggered<'_>| {
+            triggered
+                .iter()
+                .any(|own| std::ptr::eq(own.effect, other.effect) && own.trigger.id() == other.trigger.id())
+        };
+        others.iter().any(is_same)
+    });
+    let kinds = by_release.map(|(kind, _)| kind);
+    kinds
+        .chain(by_start.map(|(kind, _)| kind))
+        .chain(by_trigger.map(|(kind, _)| kind))
+        .cloned()
+        .collect()
 }
 
 fn crd_proof(world: &World<'_>, kind: &GroupKind) -> Option<Proof> {

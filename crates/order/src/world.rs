@@ -277,9 +277,6 @@ impl<'a> World<'a> {
                 }));
             }
         }
-        let mut reads: Vec<&ReadsOnce> = operators.iter().flat_map(|at| &at.operator.reads_once).collect();
-        reads.dedup();
-        self.reads_once = reads;
         self.operators = operators;
     }
 
@@ -288,6 +285,8 @@ impl<'a> World<'a> {
         for (id, places) in &self.by_id {
             by_kind.entry(id.group_kind()).or_default().extend(places);
         }
+        // Operators that run, and those that they start for an object of the cluster.
+        let mut running: Vec<&'a Operator> = self.operators.iter().map(|at| at.operator).collect();
         for (index, at) in self.operators.iter().enumerate() {
             for effect in at
                 .operator
@@ -310,6 +309,11 @@ impl<'a> World<'a> {
                         continue;
                     }
                     for effect in on_object.effects.iter().filter(|effect| at.does(effect, object)) {
+                        let started = effect
+                            .workloads
+                            .iter()
+                            .filter_map(|workload| workload.operator.as_deref());
+                        running.extend(started.filter_map(|name| self.knowledge.operator(name)));
                         for def in self.knowledge.effect_kinds(effect, Some(object)) {
                             let crd_name = def.crd_name();
                             self.triggered
@@ -326,6 +330,13 @@ impl<'a> World<'a> {
                 }
             }
         }
+        let mut reads: Vec<&'a ReadsOnce> = Vec::new();
+        for read in running.into_iter().flat_map(|operator| &operator.reads_once) {
+            if !reads.contains(&read) {
+                reads.push(read);
+            }
+        }
+        self.reads_once = reads;
     }
 }
 
