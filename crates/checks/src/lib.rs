@@ -1,1 +1,33 @@
 //! Which rules does the repository break? One file and one page per rule.
+//!
+//! ```text
+//! RenderedCluster ─┐
+//! OrderGraph ──────┼─► RULES ──► Finding*
+//! Stage, Knowledge ┘
+//! ```
+//!
+//! A rule looks at what others have rendered and ordered; it fetches nothing, and the order in which rules run makes no
+//! difference. [`RULES`] is the one list of them: name, summary, level, verdict, page and check. The page of a rule
+//! (`docs/rules/NAME.md`) holds a bad and a good example, small repositories that the tests run.
+//!
+//! Absent on purpose: the verdict of a cluster (`diagnostics` draws it from the findings), levels by configuration, time.
+
+mod input;
+mod needs;
+mod registry;
+mod rules;
+mod shell;
+mod texts;
+mod validation;
+mod variables;
+mod wording;
+
+pub use input::CheckInput;
+pub use registry::{RULES, Rule, Status, rule};
+
+use firstpass_diagnostics::Finding;
+
+/// Every finding that the rules have about a cluster, in the order of [`RULES`].
+pub fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+    RULES.iter().flat_map(|rule| (rule.check)(input)).collect()
+}

@@ -1,0 +1,88 @@
+//! What rules look at, and the few questions that most of them ask of it.
+
+use firstpass_baseline::Stage;
+use firstpass_diagnostics::{Finding, Location};
+use firstpass_knowledge::Knowledge;
+use firstpass_object::TierName;
+use firstpass_order::{OrderGraph, TierIndex};
+use firstpass_render::{RenderedCluster, RenderedObject, Repository, Tier};
+
+use crate::texts::Text;
+
+/// Everything that a rule may look at.
+#[derive(Clone, Copy)]
+pub struct CheckInput<'a> {
+    /// The repository, for places in files.
+    pub repository: &'a Repository,
+    /// What Flux would apply.
+    pub cluster: &'a RenderedCluster,
+    /// What is there before Flux's first pass.
+    pub stage: &'a Stage,
+    /// Who needs what, and who provides it.
+    pub graph: &'a OrderGraph,
+    /// What charts and operators bring and do.
+    pub knowledge: &'a Knowledge,
+}
+
+/// Says where to look, if anybody knows.
+pub(crate) trait At {
+    /// Sets the place.
+    fn at(self, place: Option<Location>) -> Self;
+}
+
+impl At for Finding {
+    fn at(mut self, place: Option<Location>) -> Finding {
+        self.location = place;
+        self
+    }
+}
+
+impl<'a> CheckInput<'a> {
+    /// The tiers that can never apply once `tier` is never Ready; `applies` tells whether it applies its objects all
+    /// the same. The tier itself is left out: it is where the finding is.
+    pub(crate) fn blocked_by(&self, tier: TierIndex, applies: bool) -> Vec<TierName> {
+        let never = self.graph.tiers.never_apply(&[tier], applies);
+        never
+            .into_iter()
+            .filter(|other| *other != tier)
+            .map(|other| self.graph.tiers.name(other).clone())
+            .collect()
+    }
+
+    /// The rendered tier behind an index of the graph.
+    pub(crate) fn tier(&self, tier: TierIndex) -> Option<&'a Tier> {
+        self.cluster.tier(self.graph.tiers.name(tier))
+    }
+
+    /// The place of a field of a tier's Flux Kustomization.
+    pub(crate) fn place_in_tier(&self, tier: &Tier, field: &[&str]) -> Option<Location> {
+        let found = self.repository.locate(&tier.origin, field);
+        found.or_else(|| tier.location.clone())
+    }
+
+    /// The place of a text of an object, `offset` bytes into it: the very line where the text is written down as it is,
+    /// else the field.
+    pub(crate) fn place_of_text(
+        &self,
+        object: &RenderedObject,
+        text: &Text<'_>,
+        offset: usize,
+    ) -> Option<Location> {
+        let field = self.repository.locate(&object.origin, &text.path());
+        let line_start = text.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text.text[line_start..].lines().next().unwrap_or_default();
+        let trimmed = line.trim_start();
+        let before = offset - line_start - (line.len() - trimmed.len());
+        let in_front = trimmed.get(..before).unwrap_or_default().chars().count();
+        let found = self.repository.locate_text(&object.origin, trimmed.trim_end());
+        let start = (object.origin.line.max(1), 1);
+        match found {
+            // A text that is not found anywhere has the place of its document.
+            Some(mut found) if (found.line, found.column) != start => {
+                found.column += u32::try_from(in_front).unwrap_or_default();
+                Some(found)
+            }
+            _ => field,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A kind that comes from a tier that waits for this one.
+
+use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_order::{Answer, Blocked, Needed};
+
+use super::later_tier;
+use crate::needs::causes;
+use crate::{CheckInput, Rule, Status};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    name: "kind-in-later-tier",
+    summary: "a kind that comes only from a tier that waits for this one",
+    severity: Severity::Error,
+    verdict: Some(Verdict::Deadlock),
+    status: Status::Preview,
+    page: include_str!("../../../../docs/rules/kind-in-later-tier.md"),
+    check,
+};
+
+fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+    let found = causes(input, |need| {
+        matches!(need.needed, Needed::Kind { .. })
+            && matches!(
+                need.answer,
+                Answer::Blocked {
+                    how: Blocked::Child(_) | Blocked::BehindUs(_),
+                    ..
+                }
+            )
+    });
+    found
+        .iter()
+        .map(|cause| later_tier::finding(input, &RULE, cause))
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! The words for something that comes from a tier that waits for the one that needs it.
+
+use firstpass_diagnostics::Finding;
+use firstpass_order::{Answer, Blocked, Needed};
+
+use crate::needs::Cause;
+use crate::{CheckInput, Rule, wording};
+
+/// A deadlock over two tiers.
+pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) -> Finding {
+    let tier = cause.tier_name(input);
+    let first = cause.first();
+    let Answer::Blocked { provider, how } = &first.answer else {
+        return cause.finding(input, rule, String::new());
+    };
+    let (what, applies) = match &first.needed {
+        Needed::Kind { .. } => (wording::kinds(&cause.kinds()), false),
+        Needed::Namespace(namespace) => (format!("namespace `{namespace}`"), false),
+        Needed::Data { object, .. } => (format!("the variables of `{object}`"), false),
+        Needed::HealthTarget(target) => (format!("`{target}`"), true),
+        Needed::Webhook { name, .. } => (format!("webhook `{name}`"), false),
+        Needed::ReadOnce { object, .. } => (format!("`{object}`"), false),
+        Needed::Consumer { claim } => (format!("a pod that uses `{claim}`"), true),
+    };
+    let (later, waits) = match how {
+        Blocked::SamePass => (cause.tier, "is the same tier".to_owned()),
+        Blocked::Child(later) => (
+            *later,
+            format!(
+                "begins only after `{tier}` has applied its last stage, because `{tier}` applies its Flux Kustomization"
+            ),
+        ),
+        Blocked::BehindUs(later) => (
+            *later,
+            format!("begins only when `{tier}` is Ready, through `dependsOn`"),
+        ),
+    };
+    let later = input.graph.tiers.name(later);
+    let message = format!("`{tier}` needs {what} from `{later}`, which waits for `{tier}`");
+    let why = format!(
+        "{}{}, in `{later}`. `{later}` {waits}. So each waits for the other, for good.",
+        wording::brings(provider, &what),
+        wording::source(provider),
+    );
+    let objects = cause.objects();
+    let mover = match provider.object.as_ref() {
+        Some(object) => format!("`{object}`"),
+        None => "what brings it".to_owned(),
+    };
+    let help = match &first.needed {
+        Needed::HealthTarget(target) => format!(
+            "check the health of `{target}` in `{later}`, where it is applied, and let whoever has to wait for it depend on `{later}`"
+        ),
+        Needed::Data { object, .. } => format!(
+            "move {mover} into a tier before `{tier}`, or into the tier that applies `{tier}`, so that `{object}` is there first"
+        ),
+        _ => format!(
+            "move {mover} into a tier that `{tier}` depends on, or move {} into a tier after `{later}`",
+            wording::objects(&objects)
+        ),
+    };
+    cause
+        .finding(input, rule, message)
+        .with_why(why)
+        .with_help(help)
+        .with_blocks(input.blocked_by(cause.tier, applies))
+}

@@ -1,0 +1,105 @@
+//! The variables that tiers substitute, as far as the files tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firstpass_flux::{PostBuild, SubstituteStrategy};
+use firstpass_object::ObjectId;
+use firstpass_render::{Data, DataKind, RenderedCluster, Tier};
+
+/// The variables of a cluster by the tier that reads them.
+pub(crate) struct Variables<'a> {
+    cluster: &'a RenderedCluster,
+    data: BTreeMap<ObjectId, Data>,
+}
+
+/// What one tier substitutes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TierVariables {
+    /// Names, each with the place that defines it: `ConfigMap/flux-system/cluster-vars`, or the tier itself.
+    pub(crate) names: BTreeMap<String, String>,
+    /// Further variables may be there.
+    pub(crate) open: bool,
+}
+
+impl<'a> Variables<'a> {
+    pub(crate) fn of(cluster: &'a RenderedCluster) -> Variables<'a> {
+        let read: BTreeSet<ObjectId> = cluster.tiers.iter().flat_map(sources_of).collect();
+        let rendered = cluster.objects().map(|(_, rendered)| rendered);
+        let mut data: BTreeMap<ObjectId, Data> = rendered
+            .filter(|rendered| DataKind::of(&rendered.id().kind).is_some() && read.contains(&rendered.id()))
+            .map(|rendered| (rendered.id(), Data::of(&rendered.object)))
+            .collect();
+        for assumed in &cluster.assumed {
+            let id = ObjectId::new("", assumed.kind.as_str(), Some(&assumed.namespace), &assumed.name);
+            data.entry(id).or_insert_with(|| assumed.data.clone());
+        }
+        Variables { cluster, data }
+    }
+
+    /// What a tier substitutes.
+    pub(crate) fn tier(&self, tier: &Tier) -> TierVariables {
+        let mut variables = TierVariables::default();
+        let Some(post_build) = &tier.kustomization.spec.post_build else {
+            return variables;
+        };
+        for source in sources_of(tier) {
+            match self.data.get(&source) {
+                Some(data) => {
+                    variables.open |= data.open;
+                    let names = data.values.keys();
+                    variables
+                        .names
+                        .extend(names.map(|name| (name.clone(), source.to_string())));
+                }
+                None => variables.open = true,
+            }
+        }
+        let own = format!("Kustomization/{}", tier.name);
+        let names = post_build.substitute.keys();
+        variables
+            .names
+            .extend(names.map(|name| (name.clone(), own.clone())));
+        variables
+    }
+
+    /// Every variable that some tier of the cluster substitutes, with a place that defines it.
+    pub(crate) fn all(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        for tier in &self.cluster.tiers {
+            for (name, place) in self.tier(tier).names {
+                all.entry(name).or_insert(place);
+            }
+        }
+        all
+    }
+
+    /// Whether substitution certainly leaves the tier's objects alone: it has none, or none of its sources has a
+    /// variable (F-601).
+    pub(crate) fn substitutes_nothing(&self, tier: &Tier) -> bool {
+        let Some(post_build) = &tier.kustomization.spec.post_build else {
+            return true;
+        };
+        if post_build.strategy == SubstituteStrategy::Always {
+            return false;
+        }
+        let variables = self.tier(tier);
+        variables.names.is_empty() && !variables.open
+    }
+}
+
+/// The ConfigMaps and Secrets that a tier names as sources of variables, in the order in which they count.
+fn sources_of(tier: &Tier) -> Vec<ObjectId> {
+    let sources = |post_build: &PostBuild| {
+        let id = |kind: &str, name: &str| ObjectId::new("", kind, Some(&tier.name.namespace), name);
+        let references = post_build.substitute_from.iter();
+        references
+            .map(|reference| id(&reference.kind, &reference.name))
+            .collect()
+    };
+    tier.kustomization
+        .spec
+        .post_build
+        .as_ref()
+        .map(sources)
+        .unwrap_or_default()
+}

@@ -1,0 +1,259 @@
+//! Words that several rules share: who brings a thing, and what to write so that the order is certain.
+
+use firstpass_knowledge::{KindDef, Knowledge};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
+use firstpass_order::{Gate, How, Provider, TierIndex};
+use serde_json::Value;
+
+use crate::CheckInput;
+use crate::needs::Cause;
+
+/// A list in a sentence: `a`, `b` and `c`.
+pub(crate) fn and<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [init @ .., last] => {
+            let init: Vec<&str> = init.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", init.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// Kinds in backticks, the first few by name.
+pub(crate) fn kinds(kinds: &[&GroupKind]) -> String {
+    named(kinds.iter().map(|kind| kind.kind.as_str()))
+}
+
+/// Objects in backticks, the first few by name.
+pub(crate) fn objects(objects: &[&ObjectId]) -> String {
+    named(objects.iter().map(ToString::to_string))
+}
+
+/// More than this many are counted.
+const NAMED_MAX: usize = 3;
+
+fn named<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>) -> String {
+    let more = items.len().saturating_sub(NAMED_MAX);
+    let mut shown: Vec<String> = items
+        .take(NAMED_MAX)
+        .map(|item| format!("`{}`", item.as_ref()))
+        .collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    and(&shown)
+}
+
+/// Who brings a thing: `the chart kyverno 3.4.x of `HelmRelease/kyverno/kyverno` brings `ClusterPolicy``.
+pub(crate) fn brings(provider: &Provider, what: &str) -> String {
+    let object = match &provider.object {
+        Some(object) => format!("`{object}`"),
+        None => "a bootstrap stage".to_owned(),
+    };
+    match &provider.how {
+        How::Manifest => format!("{object} brings {what}"),
+        How::Chart { chart } => format!("the chart {chart} of {object} brings {what}"),
+        How::OperatorStart { operator } => {
+            format!("{operator} registers {what} when it starts, and {object} starts it")
+        }
+        How::OperatorObject {
+            operator, trigger, ..
+        } => format!("{operator} creates {what} only after it has reconciled `{trigger}`"),
+    }
+}
+
+/// Where a fact comes from, in brackets.
+pub(crate) fn source(provider: &Provider) -> String {
+    if provider.source.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", provider.source)
+    }
+}
+
+/// The entry of `dependsOn` for a tier, as the other tier has to write it.
+pub(crate) fn depends_on(on: &TierName, from: &TierName) -> String {
+    let mut text = format!("  dependsOn:\n    - name: {}", on.name);
+    if on.namespace != from.namespace {
+        text.push_str(&format!("\n      namespace: {}", on.namespace));
+    }
+    text
+}
+
+/// What makes a tier Ready only when kinds are really there: YAML for its spec, or `None` if its Ready proves it already.
+pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>) -> Option<String> {
+    let provider = cause.provider()?;
+    let gate = &input.graph.tiers.node(from).gate;
+    let crds = || {
+        let names: Vec<String> = cause
+            .kinds()
+            .into_iter()
+            .filter_map(|kind| crd_name(input.knowledge, kind))
+            .collect();
+        health_checks_on_crds(&names)
+    };
+    match &provider.how {
+        How::Manifest => None,
+        How::Chart { .. } => match gate {
+            Gate::Everything => None,
+            Gate::Nothing => Some("  wait: true".to_owned()),
+            Gate::Listed(targets) => {
+                let release = provider.object.as_ref();
+                release
+                    .filter(|release| !targets.contains(release))
+                    .map(health_check_on)
+            }
+        },
+        How::OperatorStart { operator } => {
+            let kind = cause.kinds().first().copied()?.clone();
+            let proves = input.knowledge.operator(operator).is_some_and(|operator| {
+                let mut effects = operator.at_start.iter();
+                effects.any(|effect| effect.may_bring(&kind.group, &kind.kind) && effect.before_ready)
+            });
+            match gate {
+                Gate::Everything if proves => None,
+                Gate::Nothing if proves => Some("  wait: true".to_owned()),
+                Gate::Listed(targets) if proves => {
+                    let starter = provider.object.as_ref();
+                    starter
+                        .filter(|starter| !targets.contains(starter))
+                        .map(health_check_on)
+                }
+                _ => crds(),
+            }
+        }
+        How::OperatorObject {
+            operator, trigger, ..
+        } => match expression(input.knowledge, operator, trigger, cause) {
+            Some(expression) => Some(match gate {
+                Gate::Nothing => format!("  wait: true\n{expression}"),
+                Gate::Everything => expression,
+                Gate::Listed(targets) if targets.contains(trigger) => expression,
+                Gate::Listed(_) => format!("{}\n{expression}", health_check_on(trigger)),
+            }),
+            None => crds(),
+        },
+    }
+}
+
+/// The name of the CRD of a kind.
+pub(crate) fn crd_name(knowledge: &Knowledge, kind: &GroupKind) -> Option<String> {
+    knowledge
+        .custom_kind(&kind.group, &kind.kind)
+        .map(KindDef::crd_name)
+}
+
+fn health_checks_on_crds(names: &[String]) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let entries: Vec<String> = names
+        .iter()
+        .map(|name| {
+            format!("    - apiVersion: apiextensions.k8s.io/v1\n      kind: CustomResourceDefinition\n      name: {name}")
+        })
+        .collect();
+    Some(format!(
+        "  healthChecks:   # instead of wait: true, which makes Flux overlook this list\n{}",
+        entries.join("\n")
+    ))
+}
+
+fn health_check_on(object: &ObjectId) -> String {
+    let version = match object.group.as_str() {
+        "" => "v1".to_owned(),
+        "helm.toolkit.fluxcd.io" => format!("{}/v2", object.group),
+        "cdi.kubevirt.io" => format!("{}/v1beta1", object.group),
+        group => format!("{group}/v1"),
+    };
+    let mut text = format!(
+        "  healthChecks:\n    - apiVersion: {version}\n      kind: {}\n      name: {}",
+        object.kind, object.name
+    );
+    if let Some(namespace) = &object.namespace {
+        text.push_str(&format!("\n      namespace: {namespace}"));
+    }
+    text
+}
+
+/// A `healthCheckExprs` entry that is true only once an operator has brought the kinds: it reads a status that the
+/// operator writes afterwards.
+fn expression(
+    knowledge: &Knowledge,
+    operator: &str,
+    trigger: &ObjectId,
+    cause: &Cause<'_>,
+) -> Option<String> {
+    let operator = knowledge.operator(operator)?;
+    let needed = cause.kinds();
+    let effect = operator
+        .on_object
+        .iter()
+        .filter(|on_object| on_object.kind.matches(&trigger.group, &trigger.kind))
+        .flat_map(|on_object| &on_object.effects)
+        .find(|effect| {
+            needed
+                .iter()
+                .any(|kind| effect.may_bring(&kind.group, &kind.kind))
+        })?;
+    let status = effect.before_status.as_deref()?;
+    let kind = knowledge.custom_kind(&trigger.group, &trigger.kind)?;
+    let write = kind
+        .status
+        .iter()
+        .find(|write| write.name.as_deref() == Some(status))?;
+    let current = condition_of(&write.set)?;
+    let version = kind.served(firstpass_knowledge::VersionPoint::Newest);
+    let version = version.first()?;
+    Some(format!(
+        "  healthCheckExprs:\n    - apiVersion: {}/{version}\n      kind: {}\n      current: {current}",
+        kind.group, kind.kind
+    ))
+}
+
+/// A CEL expression that holds once a status has been written.
+fn condition_of(set: &Value) -> Option<String> {
+    if let Some(phase) = set.text_at(&["phase"]) {
+        return Some(format!("status.phase == '{phase}'"));
+    }
+    let conditions = set.items_at(&["conditions"]);
+    let met = conditions
+        .iter()
+        .find(|condition| condition.text_at(&["status"]) == Some("True"))?;
+    let condition_type = met.text_at(&["type"])?;
+    Some(format!(
+        "status.conditions.exists(c, c.type == '{condition_type}' && c.status == 'True')"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_read_as_a_sentence() {
+        let ids: Vec<ObjectId> = ["a", "b", "c", "d", "e"]
+            .iter()
+            .map(|name| ObjectId::new("", "Pod", None, name))
+            .collect();
+        let refs: Vec<&ObjectId> = ids.iter().collect();
+        assert_eq!(objects(&refs[..1]), "`Pod/a`");
+        assert_eq!(objects(&refs[..2]), "`Pod/a` and `Pod/b`");
+        assert_eq!(objects(&refs), "`Pod/a`, `Pod/b`, `Pod/c` and 2 more");
+    }
+
+    #[test]
+    fn expressions_read_the_status_that_operators_write() {
+        assert_eq!(
+            condition_of(&json!({"phase": "Deployed", "conditions": []})).unwrap(),
+            "status.phase == 'Deployed'"
+        );
+        assert_eq!(
+            condition_of(&json!({"conditions": [{"type": "Available", "status": "True"}]})).unwrap(),
+            "status.conditions.exists(c, c.type == 'Available' && c.status == 'True')"
+        );
+        assert_eq!(condition_of(&json!({})), None);
+    }
+}
