@@ -1,12 +1,15 @@
 //! `replacements`.
 
-use firstpass_yaml::NodeKind;
+use firstpass_yaml::{Node, NodeKind};
 
 use super::{By, Transform};
 use crate::Error;
 use crate::file::read::{Read, Rules};
 use crate::file::{Located, Replacement, ReplacementField};
+use crate::replacement::{self, Target};
+use crate::resid::ResId;
 use crate::resmap::ResMap;
+use crate::resource::Resource;
 use crate::session::{Site, Text};
 
 /// All entries of `replacements`, ready to be applied.
@@ -67,10 +70,30 @@ fn read(file: &Text) -> Result<Vec<Replacement>, Error> {
 
 impl Transform for Replacements {
     fn apply(&self, resources: &mut ResMap, by: &By<'_>) -> Result<(), Error> {
-        let _ = resources;
-        match self.replacements.first() {
-            Some(first) => Err(Error::new("`replacements` are not supported yet").at(by.file, first.mark)),
-            None => Ok(()),
+        for replacement in &self.replacements {
+            match replacement::apply(resources.items_mut(), replacement) {
+                Ok(()) => {}
+                Err(_) if by.session.is_incomplete() => {}
+                Err(error) => return Err(error.at(by.file, replacement.mark)),
+            }
         }
+        Ok(())
+    }
+}
+
+impl Target for Resource {
+    fn node(&self) -> &Node {
+        Resource::node(self)
+    }
+
+    fn node_mut(&mut self) -> &mut Node {
+        Resource::node_mut(self)
+    }
+
+    fn ids(&self) -> Vec<ResId> {
+        let previous = self.previous_ids().iter().map(|id| id.id.clone());
+        std::iter::once(self.current_id().id.clone())
+            .chain(previous)
+            .collect()
     }
 }
