@@ -135,14 +135,13 @@ impl Release {
             .iter()
             .filter_map(|webhook| self.place(webhook, &scope, point))
             .collect();
-        let wanted = |when: &Option<firstpass_knowledge::Condition>| {
-            when.as_ref()
-                .is_none_or(|condition| condition.holds(&self.values))
-        };
-        let objects = chart.objects.iter().filter(|object| wanted(&object.when));
         Some(ReleaseFacts {
             kinds: knowledge.chart_kinds(chart, version, &self.values, self.crds),
-            objects: objects.filter_map(|object| object.render(&scope)).collect(),
+            objects: chart
+                .objects
+                .iter()
+                .flat_map(|object| object.render_all(&scope))
+                .collect(),
             chart,
             workloads,
             operators,
