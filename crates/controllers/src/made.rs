@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{Apply, CrdSketch, Scope, Webhook};
 use firstpass_knowledge::{KindDef, KindSelector, Knowledge, PlacedWorkload, VersionPoint, WorkloadKind};
-use firstpass_object::ObjectExt;
+use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -52,26 +52,17 @@ pub(crate) fn crd_at(def: &KindDef, point: VersionPoint) -> Option<Value> {
     (!versions.is_empty()).then(|| crd(def, &versions))
 }
 
-/// What goes along with the workloads of one chart or operator.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin<'a> {
-    /// The release of the product, as text.
-    pub(crate) version: Option<&'a str>,
-    /// The values of the chart.
-    pub(crate) values: &'a Value,
-}
-
-/// A workload that knowledge names.
-pub(crate) fn workload(placed: &PlacedWorkload<'_>, origin: Origin<'_>) -> Value {
+/// A workload that knowledge names, of a release of the product, started with the values of a chart.
+pub fn workload(placed: &PlacedWorkload<'_>, version: Option<&str>, values: &Value) -> Value {
     let known = placed.workload;
     let mut annotations = serde_json::Map::new();
     let marks = [
         (marks::OPERATOR, known.operator.clone()),
         (marks::READY_AFTER, known.ready_after.clone()),
-        (marks::VERSION, origin.version.map(str::to_owned)),
+        (marks::VERSION, version.map(str::to_owned)),
         (
             marks::VALUES,
-            known.operator.as_ref().map(|_| origin.values.to_string()),
+            known.operator.as_ref().map(|_| values.to_string()),
         ),
     ];
     for (key, value) in marks {
@@ -115,18 +106,41 @@ pub(crate) fn plain_workload(
     })
 }
 
-/// A webhook that covers some kinds and is served by a workload, whose name stands for its Service.
-pub(crate) fn webhook(
+/// A workload of which only the name is known, as a health check gives it.
+pub fn stand_in(api_version: &str, id: &ObjectId) -> Value {
+    let kind = match id.kind.as_str() {
+        "Deployment" => Some(WorkloadKind::Deployment),
+        "StatefulSet" => Some(WorkloadKind::StatefulSet),
+        "DaemonSet" => Some(WorkloadKind::DaemonSet),
+        "Job" => Some(WorkloadKind::Job),
+        _ => None,
+    };
+    match (kind, &id.namespace) {
+        (Some(kind), Some(namespace)) => plain_workload(kind, namespace, &id.name, &serde_json::Map::new(), &[]),
+        _ => json!({
+            "apiVersion": api_version,
+            "kind": id.kind,
+            "metadata": {"name": id.name, "namespace": id.namespace},
+        }),
+    }
+}
+
+/// A webhook that covers some kinds and is served by a workload, whose name and namespace stand for its Service. `None`
+/// for one that is asked about some objects only, which nobody here can tell.
+pub fn webhook(
     webhook: &firstpass_knowledge::Webhook,
     name: &str,
     server: (&str, &str),
     knowledge: &Knowledge,
-) -> Webhook {
+) -> Option<Webhook> {
+    if webhook.only.is_some() {
+        return None;
+    }
     let except: Vec<&str> = webhook.except_namespaces.iter().map(String::as_str).collect();
     let namespace_selector = (!except.is_empty()).then(|| {
         json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": except}]})
     });
-    Webhook {
+    Some(Webhook {
         name: name.to_owned(),
         service: Some((server.0.to_owned(), server.1.to_owned())),
         path: "/".to_owned(),
@@ -138,7 +152,7 @@ pub(crate) fn webhook(
             .collect(),
         namespace_selector,
         object_selector: None,
-    }
+    })
 }
 
 fn rule(selector: &KindSelector, knowledge: &Knowledge) -> Value {

@@ -1,1 +1,24 @@
-//! Does an empty cluster converge? Sets the stage, runs the simulator, explains.
+//! Does an empty cluster come up? Sets the stage, plays the cold start, and explains what came of it.
+//!
+//! ```text
+//! RenderedCluster ─┐
+//! Stage            ├─► Script ── set_stage ──► World ── run ──► Explainer ──► ClusterReport
+//! OrderGraph       │                             ▲
+//! Knowledge        ┘              seeds, schedules, a new revision, an object applied by hand
+//! ```
+//!
+//! What follows from the files alone comes in as findings; a rehearsal attaches what it saw, and adds what only playing
+//! shows. Absent on purpose: reading repositories, rules, and how anything looks on a terminal.
+
+mod contents;
+mod explain;
+mod findings;
+mod rehearsal;
+mod report;
+mod stage;
+mod waits;
+mod why;
+
+pub use contents::RepositoryContents;
+pub use explain::Explainer;
+pub use rehearsal::{Options, Rehearsal, Script};

@@ -9,10 +9,11 @@
 
 use std::fmt::Write;
 
+use firstpass_apiserver::Time;
 use firstpass_controllers::Line;
 
-/// The trace as text.
-pub fn text(lines: &[Line]) -> String {
+/// The trace as text, with times counted from `epoch`.
+pub fn text(lines: &[Line], epoch: Time) -> String {
     let mut text = String::with_capacity(lines.len() * 96);
     for Line {
         at,
@@ -21,7 +22,7 @@ pub fn text(lines: &[Line]) -> String {
         what,
     } in lines
     {
-        let micros = at.as_micros();
+        let micros = at.since(epoch).as_micros();
         let time = format!("{}.{:03}", micros / 1_000_000, micros / 1000 % 1000);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{time:>11}  {actor:<22}  {subject:<48}  {what}");
@@ -32,7 +33,6 @@ pub fn text(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstpass_apiserver::Time;
 
     #[test]
     fn lines_have_columns() {
@@ -42,7 +42,7 @@ mod tests {
             subject: "Deployment/web/web".to_owned(),
             what: "available".to_owned(),
         };
-        let text = text(&[line]);
+        let text = text(&[line], Time::START);
         assert_eq!(
             text,
             "     12.750  kubelet                 Deployment/web/web                                available\n"

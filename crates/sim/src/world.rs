@@ -52,6 +52,7 @@ pub struct World {
     pub operators: OperatorController,
     cursor: Cursor,
     journal: Vec<Line>,
+    epoch: Time,
     progress: Progress,
 }
 
@@ -69,6 +70,7 @@ impl World {
             setting,
             cursor: Cursor::default(),
             journal: Vec::new(),
+            epoch: Time::START,
             progress: Progress::default(),
             server,
         }
@@ -87,6 +89,18 @@ impl World {
     /// What happened so far.
     pub fn journal(&self) -> &[Line] {
         &self.journal
+    }
+
+    /// Starts the record anew: what happened so far is the stage, and times count from now on.
+    pub fn begin_record(&mut self) {
+        self.deliver();
+        self.journal.clear();
+        self.epoch = self.now();
+    }
+
+    /// When the record began.
+    pub fn epoch(&self) -> Time {
+        self.epoch
     }
 
     /// What has been achieved so far.

@@ -28,7 +28,7 @@ fn two_tiers_come_up_one_after_the_other() {
         "2.9",
     );
     let end = world.run_until_quiet(hour(24));
-    eprintln!("{}", trace::text(world.journal()));
+    eprintln!("{}", trace::text(world.journal(), world.epoch()));
     assert_eq!(end, End::Quiet);
     let tiers = world.kustomizations.tiers();
     let ready = |name: &str| tiers[&tier(name)].ready_at.unwrap();
@@ -54,7 +54,7 @@ fn a_wait_holds_until_pods_are_ready() {
         "2.9",
     );
     assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
-    eprintln!("{}", trace::text(world.journal()));
+    eprintln!("{}", trace::text(world.journal(), world.epoch()));
     let tiers = world.kustomizations.tiers();
     assert!(tiers[&tier("infra")].ready_at.unwrap() > tiers[&tier("infra")].applied_at.unwrap());
     assert!(tiers[&tier("apps")].ready_at.is_some());

@@ -6,6 +6,7 @@ use firstpass_apiserver::Time;
 use firstpass_baseline::{Release, ReleaseFacts};
 use firstpass_flux::{HelmGate, InstallStrategy, names};
 use firstpass_knowledge::{CrdMode, WorkloadKind};
+use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
@@ -14,9 +15,9 @@ use super::{ACTOR, Attempt, HelmController, Phase, poll_interval, write};
 use crate::context::Context;
 use crate::flux_api;
 use crate::kustomization::{Failure, Obstacle, Retry};
-use crate::made::{self, Origin};
+use crate::made;
 use crate::operator::ensure_namespace;
-use crate::readiness::{self, Status as Word};
+use crate::readiness;
 use crate::time::of_flux;
 
 impl HelmController {
@@ -119,23 +120,16 @@ impl HelmController {
                 .version
                 .as_deref()
                 .filter(|_| facts.chart.version_is_app);
-            let object = made::workload(
-                placed,
-                Origin {
-                    version,
-                    values: &release.values,
-                },
-            );
+            let object = made::workload(placed, version, &release.values);
             ensure_namespace(&placed.namespace, ACTOR, context);
             self.bring_workload(name, object, &mut workloads, context);
         }
         for placed in &facts.webhooks {
-            if placed.webhook.only.is_some() {
-                continue;
-            }
             let server = (placed.namespace.as_str(), placed.served_by.as_str());
             let webhook = made::webhook(placed.webhook, &placed.name, server, context.knowledge);
-            context.server.register_webhook(webhook);
+            if let Some(webhook) = webhook {
+                context.server.register_webhook(webhook);
+            }
         }
         for object in &facts.objects {
             let object = with_namespace(object.clone(), &release.namespace, context);
@@ -236,22 +230,14 @@ impl HelmController {
         let flux = context.settings.flux;
         let seen: Vec<(&ObjectId, readiness::Health)> = workloads
             .iter()
-            .map(|id| {
-                let object = context.server.object(id);
-                (
-                    id,
-                    object.map_or_else(readiness::Health::not_found, |object| {
-                        readiness::health(object, flux)
-                    }),
-                )
-            })
+            .map(|id| (id, readiness::health(id, context.server, flux)))
             .collect();
         let pending: Vec<Obstacle> = seen
             .iter()
-            .filter(|(_, health)| health.status != Word::Current)
+            .filter(|(_, health)| health.status != StatusKind::Current)
             .map(|(id, health)| Obstacle::Unhealthy {
                 object: (*id).clone(),
-                status: health.status.as_str(),
+                status: health.status,
                 message: health.message.clone(),
                 in_stage: false,
             })
@@ -262,7 +248,7 @@ impl HelmController {
         }
         // F-1780: up to 2.7 a broken release is found only at the timeout.
         let fails_fast = flux.at_least(8) && !context.settings.helm_gate(HelmGate::UseHelm3Defaults);
-        let failed = fails_fast && seen.iter().any(|(_, health)| health.status == Word::Failed);
+        let failed = fails_fast && seen.iter().any(|(_, health)| health.status == StatusKind::Failed);
         if failed || context.now >= deadline {
             self.fail(attempt, pending, context);
             return;

@@ -2,6 +2,7 @@
 //! stood in the way. The stall analysis follows the typed part.
 
 use firstpass_apiserver::Duration;
+use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{GroupVersionKind, ObjectId, TierName};
 
 /// An attempt that did not succeed.
@@ -111,8 +112,8 @@ pub enum Obstacle {
     Unhealthy {
         /// The object.
         object: ObjectId,
-        /// Its status in kstatus' words, such as `InProgress`, `Failed`, `NotFound`.
-        status: &'static str,
+        /// Its status in kstatus' words.
+        status: StatusKind,
         /// What kstatus says about it.
         message: String,
         /// Whether it was the wait between the stages.

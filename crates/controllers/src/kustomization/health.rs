@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use firstpass_apiserver::{Duration, Time};
 use firstpass_flux::{HealthCheckExpr, KustomizeGate, names};
+use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
 
 use super::attempt::Attempt;
 use super::{Obstacle, submit};
 use crate::cel::Expression;
 use crate::context::Context;
-use crate::readiness::{self, Health, Status};
+use crate::readiness::{self, Health};
 
 /// A wait for a set of objects.
 #[derive(Clone, Debug)]
@@ -68,11 +69,11 @@ impl HealthWait {
         let pending = self
             .seen
             .iter()
-            .filter(|(_, health)| health.status != Status::Current);
+            .filter(|(_, health)| health.status != StatusKind::Current);
         pending
             .map(|(object, health)| Obstacle::Unhealthy {
                 object: object.clone(),
-                status: health.status.as_str(),
+                status: health.status,
                 message: health.message.clone(),
                 in_stage: self.in_stage,
             })
@@ -93,13 +94,13 @@ impl HealthWait {
                 *health = health_of(id, expressions, context);
             }
         }
-        let is = |wanted: Status| {
+        let is = |wanted: StatusKind| {
             self.seen
                 .values()
                 .filter(|health| health.status == wanted)
                 .count()
         };
-        let (current, failed) = (is(Status::Current), is(Status::Failed));
+        let (current, failed) = (is(StatusKind::Current), is(StatusKind::Failed));
         if current == self.seen.len() {
             return Verdict::Healthy;
         }
@@ -107,18 +108,18 @@ impl HealthWait {
         // F-1732: the wait ends since 2.8 when nothing is left to hope for.
         let hopeless = context.settings.flux.at_least(8) && current + failed == self.seen.len();
         if failed > 0 && (fail_fast || hopeless) {
-            let items = self.list(|status| status == Status::Failed);
+            let items = self.list(|status| status == StatusKind::Failed);
             return Verdict::FailedEarly(format!("failed early due to stalled resources: [{items}]"));
         }
         if context.now >= self.deadline {
-            let items = self.list(|status| status != Status::Current);
+            let items = self.list(|status| status != StatusKind::Current);
             return Verdict::TimedOut(format!("timeout waiting for: [{items}]"));
         }
         Verdict::Pending
     }
 
     /// F-505, with the order of identities where Flux has Go's map order.
-    fn list(&self, wanted: impl Fn(Status) -> bool) -> String {
+    fn list(&self, wanted: impl Fn(StatusKind) -> bool) -> String {
         let items = self.seen.iter().filter(|(_, health)| wanted(health.status));
         let items: Vec<String> = items
             .map(|(id, health)| {
@@ -126,7 +127,7 @@ impl HealthWait {
                     .error
                     .as_ref()
                     .map_or_else(String::new, |error| format!(": {error}"));
-                format!("{id} status: '{}'{error}", health.status.as_str())
+                format!("{id} status: '{}'{error}", health.status)
             })
             .collect();
         items.join(", ")
@@ -153,7 +154,7 @@ fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'
     });
     match check.filter(|_| flux.at_least(5) && !is_job) {
         Some(check) => by_expressions(check, object),
-        None => readiness::health(object, flux),
+        None => readiness::health(id, context.server, flux),
     }
 }
 
@@ -166,12 +167,12 @@ fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health
     if let (Some(generation), Some(observed)) = (generation, observed)
         && generation != observed
     {
-        return Health::new(Status::InProgress, "the generation is not observed yet");
+        return Health::new(StatusKind::InProgress, "the generation is not observed yet");
     }
     let expressions = [
-        (check.in_progress.as_ref(), Status::InProgress),
-        (check.failed.as_ref(), Status::Failed),
-        (Some(&check.current), Status::Current),
+        (check.in_progress.as_ref(), StatusKind::InProgress),
+        (check.failed.as_ref(), StatusKind::Failed),
+        (Some(&check.current), StatusKind::Current),
     ];
     for (expression, status) in expressions {
         let Some(expression) = expression else { continue };
@@ -186,7 +187,7 @@ fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health
             }
         }
     }
-    Health::new(Status::InProgress, format!("`{}` is not true", check.current))
+    Health::new(StatusKind::InProgress, format!("`{}` is not true", check.current))
 }
 
 /// What the health wait of an attempt covers: everything applied, or the listed references (F-500 to F-502).

@@ -10,7 +10,7 @@ use super::instance::effect_delay;
 use super::{Act, Deed, EffectKey, InstanceKey, OperatorController};
 use crate::context::Context;
 use crate::flux_api::generation;
-use crate::made::{self, Origin};
+use crate::made;
 
 impl OperatorController {
     /// Plans the next effect of starting after `previous`, among those before (or after) being ready.
@@ -181,11 +181,7 @@ impl OperatorController {
         let asked = seen.unwrap_or(&instance.values);
         let workloads = place(&effect.workloads, &scope, asked);
         for placed in &workloads {
-            let origin = Origin {
-                version: version_text.as_deref(),
-                values: &instance.values,
-            };
-            let workload = made::workload(placed, origin);
+            let workload = made::workload(placed, version_text.as_deref(), &instance.values);
             self.keep(key, effect.recreate, &workload);
             self.bring_with_namespace(key, workload, context);
         }
@@ -202,9 +198,9 @@ impl OperatorController {
             let namespace = namespace
                 .map_or(&instance.namespace, |placed| &placed.namespace)
                 .clone();
-            context
-                .server
-                .register_webhook(made::webhook(webhook, &name, (&namespace, &server), knowledge));
+            if let Some(webhook) = made::webhook(webhook, &name, (&namespace, &server), knowledge) {
+                context.server.register_webhook(webhook);
+            }
             self.webhook_servers.insert((namespace, server));
         }
         self.make_objects(key, effect, &scope, asked, context);

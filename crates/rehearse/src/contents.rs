@@ -1,0 +1,154 @@
+//! What the sources of a cluster hold: the repository at hand, and what nobody can see.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firstpass_controllers::kustomization::Obstacle;
+use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, VariableLookup};
+use firstpass_flux::{Kustomization, names};
+use firstpass_object::ObjectId;
+use firstpass_order::{Answer, Needed, OrderGraph};
+use firstpass_render::{
+    Data, DataKind, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
+};
+use serde_json::Value;
+
+/// The contents at one revision of the repository.
+pub struct RepositoryContents {
+    cluster: Arc<RenderedCluster>,
+    /// Revisions of the sources whose files are at hand.
+    revisions: BTreeMap<ObjectId, String>,
+    /// Everything that some tier brings, now or later.
+    brings: BTreeSet<ObjectId>,
+    /// What health checks name and nothing in the repository brings, by namespace.
+    expected_of_charts: BTreeMap<String, Vec<ObjectId>>,
+}
+
+impl RepositoryContents {
+    /// The contents of a rendered cluster, as the how-many-th revision of its repository.
+    pub fn new(cluster: Arc<RenderedCluster>, graph: &OrderGraph, number: u64) -> RepositoryContents {
+        let at_hand = cluster.tiers.iter().filter_map(|tier| match &tier.source {
+            TierSource::Repository { name, .. } | TierSource::Local { name, .. } | TierSource::Generated { name, .. } => {
+                Some((name.id(), revision(&name.id(), number)))
+            }
+            TierSource::Foreign { .. } | TierSource::Missing => None,
+        });
+        let revisions = at_hand.collect();
+        let mut brings: BTreeSet<ObjectId> = cluster.seeds.iter().map(RenderedObject::id).collect();
+        for tier in &cluster.tiers {
+            let objects = match &tier.outcome {
+                Outcome::Rendered(objects) | Outcome::Suspended(objects) => &objects[..],
+                Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
+            };
+            brings.extend(objects.iter().map(RenderedObject::id));
+        }
+        let mut expected_of_charts: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
+        for need in &graph.needs {
+            if let (Needed::HealthTarget(object), Answer::Nobody { provable: false, .. }) = (&need.needed, &need.answer)
+                && let Some(namespace) = &object.namespace
+            {
+                expected_of_charts.entry(namespace.clone()).or_default().push(object.clone());
+            }
+        }
+        RepositoryContents { cluster, revisions, brings, expected_of_charts }
+    }
+}
+
+/// How a source calls the how-many-th revision of its contents (F-901 to F-903).
+fn revision(source: &ObjectId, number: u64) -> String {
+    match source.kind.as_str() {
+        "GitRepository" => format!("main@sha1:{number:040x}"),
+        _ => format!("latest@sha256:{number:064x}"),
+    }
+}
+
+impl Contents for RepositoryContents {
+    fn artifact(&self, source: &ObjectId) -> Option<Artifact> {
+        let revision = self.revisions.get(source)?.clone();
+        let digest = format!("sha256:{}", revision.rsplit(':').next().unwrap_or_default());
+        Some(Artifact { revision, digest })
+    }
+
+    fn build(
+        &self,
+        tier: &Kustomization,
+        _revision: &str,
+        variables: &mut VariableLookup<'_>,
+    ) -> Result<Built, BuildFailure> {
+        let live = Live(RefCell::new(variables));
+        match self.cluster.builder.render(tier, &live) {
+            Outcome::Rendered(objects) | Outcome::Suspended(objects) => Ok(built(&objects)),
+            Outcome::Unrendered(_) => Ok(Built { unrendered: true, ..Built::default() }),
+            Outcome::Failed(failures) => Err(failure(&failures, tier, &live)),
+        }
+    }
+
+    fn brings(&self, id: &ObjectId) -> bool {
+        self.brings.contains(id)
+    }
+
+    fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {
+        self.expected_of_charts.get(namespace).cloned().unwrap_or_default()
+    }
+}
+
+fn built(objects: &[RenderedObject]) -> Built {
+    let tokens: BTreeSet<String> = objects
+        .iter()
+        .flat_map(|object| &object.unknown_variables)
+        .map(|variable| format!("${{{}", variable.name))
+        .collect();
+    let tokens: Vec<String> = tokens.into_iter().chain([firstpass_render::UNKNOWN_VALUE.to_owned()]).collect();
+    Built {
+        objects: objects.iter().map(|object| Arc::clone(&object.object)).collect(),
+        unknown_tokens: tokens.into(),
+        unrendered: false,
+    }
+}
+
+fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_, '_>) -> BuildFailure {
+    let message = failures.first().map(|failure| failure.flux_message.clone()).unwrap_or_default();
+    if failures.first().is_some_and(|failure| failure.reason == names::reason::ARTIFACT_FAILED) {
+        return BuildFailure::PathMissing { message };
+    }
+    let missing = missing_data(tier, live);
+    let obstacles = if missing.is_empty() {
+        failures.iter().map(obstacle).collect()
+    } else {
+        missing.into_iter().map(|object| Obstacle::VariableSource { object }).collect()
+    };
+    BuildFailure::Failed { message, obstacles }
+}
+
+/// What `substituteFrom` names and the cluster does not have at this moment (F-605).
+fn missing_data(tier: &Kustomization, live: &Live<'_, '_>) -> Vec<ObjectId> {
+    let references = tier.spec.post_build.iter().flat_map(|build| &build.substitute_from);
+    let namespace = &tier.name.namespace;
+    references
+        .filter(|reference| !reference.optional)
+        .filter(|reference| {
+            DataKind::of(&reference.kind).is_some_and(|kind| live.data(kind, namespace, &reference.name).is_none())
+        })
+        .map(|reference| ObjectId::new("", &reference.kind, Some(namespace), &reference.name))
+        .collect()
+}
+
+/// What stands in the way of a build: a variable that the cluster may get later, or something that never changes.
+fn obstacle(failure: &TierFailure) -> Obstacle {
+    if failure.rule == "undefined-variable" {
+        let name = failure.flux_message.rsplit('"').nth(1).unwrap_or_default().to_owned();
+        return Obstacle::UndefinedVariable { name, object: failure.object.clone() };
+    }
+    Obstacle::Build { message: failure.flux_message.clone() }
+}
+
+/// Variables as the simulated cluster has them at this moment.
+struct Live<'a, 'b>(RefCell<&'a mut VariableLookup<'b>>);
+
+impl Variables for Live<'_, '_> {
+    fn data(&self, kind: DataKind, namespace: &str, name: &str) -> Option<Data> {
+        let object: Option<Arc<Value>> = (self.0.borrow_mut())(kind.as_str(), namespace, name);
+        object.map(|object| Data::of(&object))
+    }
+}

@@ -1,0 +1,186 @@
+//! What came of a run: the state of each tier, what it waits for, and who waits for whom in a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firstpass_apiserver::Time;
+use firstpass_controllers::kustomization::{Obstacle, OutcomeResult, TierRecord};
+use firstpass_diagnostics::{TierState, WaitingFor, WaitingOn};
+use firstpass_object::{ObjectId, TierName};
+use firstpass_render::{Outcome, RenderedObject};
+use firstpass_sim::{End, World};
+
+use crate::rehearsal::Script;
+use crate::waits::{self, Bringers, Wait};
+
+/// A run, explained.
+pub struct Explainer<'a> {
+    pub(crate) script: &'a Script,
+    pub(crate) world: &'a World,
+    pub(crate) end: End,
+    /// The tiers in the order in which rendering met them.
+    pub(crate) tiers: Vec<TierView>,
+    /// The tier that applies each object, the first one where several do.
+    pub(crate) by_id: BTreeMap<ObjectId, TierName>,
+    /// The tiers that wait for themselves, each with everybody in its circle.
+    pub(crate) circles: BTreeMap<TierName, BTreeSet<TierName>>,
+}
+
+/// One tier at the end of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct TierView {
+    pub(crate) name: TierName,
+    pub(crate) state: TierState,
+    pub(crate) record: TierRecord,
+    /// What it waits for now; for one that is Ready, what it waited for on the way.
+    pub(crate) waits: Vec<Wait>,
+}
+
+impl TierView {
+    /// Whether the tier has what it wants, as far as anybody can see.
+    pub(crate) fn is_done(&self) -> bool {
+        self.record.ready_at.is_some() && matches!(self.state, TierState::Ready | TierState::Unrendered)
+    }
+
+    /// Whether its objects were ever applied in full.
+    pub(crate) fn has_applied(&self) -> bool {
+        self.record.applied_at.is_some()
+    }
+}
+
+impl<'a> Explainer<'a> {
+    /// Explains a run.
+    pub fn new(script: &'a Script, world: &'a World, end: End) -> Explainer<'a> {
+        let mut by_id = BTreeMap::new();
+        for tier in &script.cluster.tiers {
+            let objects: &[RenderedObject] = match &tier.outcome {
+                Outcome::Rendered(objects) | Outcome::Suspended(objects) => objects,
+                Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
+            };
+            for object in objects {
+                by_id.entry(object.id()).or_insert_with(|| tier.name.clone());
+            }
+        }
+        let mut explainer = Explainer {
+            script,
+            world,
+            end,
+            tiers: Vec::new(),
+            by_id,
+            circles: BTreeMap::new(),
+        };
+        explainer.tiers = script.cluster.tiers.iter().map(|tier| explainer.view(tier)).collect();
+        let stuck: BTreeMap<TierName, Vec<Wait>> = explainer
+            .tiers
+            .iter()
+            .filter(|tier| !tier.is_done())
+            .map(|tier| (tier.name.clone(), tier.waits.clone()))
+            .collect();
+        explainer.circles = waits::circles(&stuck);
+        explainer
+    }
+
+    pub(crate) fn bringers(&self) -> Bringers<'_> {
+        Bringers {
+            world: self.world,
+            graph: &self.script.graph,
+            by_id: &self.by_id,
+        }
+    }
+
+    /// One tier at the end of the run.
+    pub(crate) fn tier(&self, name: &TierName) -> Option<&TierView> {
+        self.tiers.iter().find(|tier| tier.name == *name)
+    }
+
+    /// Seconds since Flux started.
+    pub(crate) fn seconds(&self, at: Time) -> f64 {
+        at.since(self.world.epoch()).as_secs_f64()
+    }
+
+    /// A rendered object, with where it came from.
+    pub(crate) fn rendered(&self, id: &ObjectId) -> Option<&RenderedObject> {
+        let tier = self.by_id.get(id)?;
+        let tier = self.script.cluster.tier(tier)?;
+        let objects: &[RenderedObject] = match &tier.outcome {
+            Outcome::Rendered(objects) | Outcome::Suspended(objects) => objects,
+            Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
+        };
+        objects.iter().find(|object| object.id() == *id)
+    }
+
+    /// The tiers that never applied and that wait, through any chain, for this one.
+    pub(crate) fn blocked_by(&self, tier: &TierName) -> Vec<TierName> {
+        let mut behind: BTreeSet<&TierName> = BTreeSet::from([tier]);
+        loop {
+            let before = behind.len();
+            for view in self.tiers.iter().filter(|view| !view.is_done() && !view.has_applied()) {
+                let waits = view.waits.iter().flat_map(|wait| &wait.tiers);
+                if waits.into_iter().any(|other| behind.contains(other)) {
+                    behind.insert(&view.name);
+                }
+            }
+            if behind.len() == before {
+                break;
+            }
+        }
+        let never_applied = self.tiers.iter().filter(|view| !view.has_applied() && view.name != *tier);
+        never_applied.filter(|view| behind.contains(&view.name)).map(|view| view.name.clone()).collect()
+    }
+
+    fn view(&self, tier: &firstpass_render::Tier) -> TierView {
+        let record = self.world.kustomizations.tiers().get(&tier.name).cloned();
+        let Some(record) = record.filter(|record| record.last.is_some() || record.attempts > 0) else {
+            return self.absent(tier);
+        };
+        let result = record.last.as_ref().map(|outcome| &outcome.result);
+        let running = self.world.kustomizations.running().get(&tier.name);
+        let state = match result {
+            Some(OutcomeResult::Suspended) => TierState::Suspended,
+            Some(OutcomeResult::Succeeded) if record.unrendered => TierState::Unrendered,
+            Some(OutcomeResult::Succeeded) if record.ready_at.is_some() => TierState::Ready,
+            Some(OutcomeResult::Failed(failure)) if is_waiting(&failure.obstacles) => TierState::Waiting,
+            Some(OutcomeResult::Failed(_)) => TierState::Failed,
+            _ => TierState::Waiting,
+        };
+        let obstacles: Vec<Obstacle> = match (result, running) {
+            (_, Some(attempt)) if !attempt.waiting_for().is_empty() => attempt.waiting_for().to_vec(),
+            (Some(OutcomeResult::Failed(failure)), _) => failure.obstacles.clone(),
+            _ => record.waited_for.clone(),
+        };
+        let bringers = self.bringers();
+        let mut waits: Vec<Wait> = Vec::new();
+        for obstacle in &obstacles {
+            let wait = bringers.wait(&tier.name, obstacle);
+            if !waits.iter().any(|known| known.on == wait.on) {
+                waits.push(wait);
+            }
+        }
+        TierView { name: tier.name.clone(), state, record, waits }
+    }
+
+    /// A tier whose Flux Kustomization never came into being, or was never looked at.
+    fn absent(&self, tier: &firstpass_render::Tier) -> TierView {
+        let exists = self.world.kustomizations.tiers().contains_key(&tier.name);
+        let waits = tier.parent.iter().filter(|_| !exists).map(|parent| Wait {
+            on: WaitingOn {
+                waiting_for: WaitingFor::Object,
+                what: format!("Kustomization/{}", tier.name),
+                tier: Some(parent.clone()),
+            },
+            obstacle: None,
+            tiers: BTreeSet::from([parent.clone()]),
+        });
+        TierView {
+            name: tier.name.clone(),
+            state: if tier.kustomization.spec.suspend { TierState::Suspended } else { TierState::Waiting },
+            record: TierRecord::default(),
+            waits: waits.collect(),
+        }
+    }
+}
+
+/// Whether a failure only means "not yet": nothing of the tier itself is wrong.
+fn is_waiting(obstacles: &[Obstacle]) -> bool {
+    let waits = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Dependency { .. } | Obstacle::Source { .. });
+    !obstacles.is_empty() && obstacles.iter().all(waits)
+}

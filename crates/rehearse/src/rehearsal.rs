@@ -1,0 +1,166 @@
+//! Playing a cold start, once or in many schedules, and what came of it.
+
+use std::sync::Arc;
+
+use firstpass_apiserver::{Duration, Time};
+use firstpass_baseline::Stage;
+use firstpass_controllers::kustomization::TierRecord;
+use firstpass_diagnostics::{ClusterReport, Finding, Verdict};
+use firstpass_knowledge::Knowledge;
+use firstpass_object::TierName;
+use firstpass_order::OrderGraph;
+use firstpass_render::RenderedCluster;
+use firstpass_sim::{End, HORIZON, SeededDelays, Setting, World, trace};
+use rayon::prelude::*;
+
+use crate::contents::RepositoryContents;
+use crate::explain::Explainer;
+use crate::stage::{self, Setup};
+use crate::{report, why};
+
+/// How long the stage may take to come to rest before Flux starts.
+const STAGE_LIMIT: Time = Time::from_secs(2 * 60 * 60);
+
+/// What is rehearsed: a cluster as it was rendered, the stage before it, and what follows from the files alone.
+#[derive(Clone)]
+pub struct Script {
+    /// The rendered cluster.
+    pub cluster: Arc<RenderedCluster>,
+    /// What is there before Flux's first pass.
+    pub stage: Arc<Stage>,
+    /// Who needs what.
+    pub graph: Arc<OrderGraph>,
+    /// What is known of charts, operators and kinds.
+    pub knowledge: Arc<Knowledge>,
+    /// Findings that follow from the files alone: of rendering and of the rules. The rehearsal adds its evidence to them
+    /// and its own findings beside them.
+    pub findings: Arc<[Finding]>,
+}
+
+/// How it is rehearsed.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The first seed; 0 is the nominal schedule.
+    pub seed: u64,
+    /// How many schedules are played, with ascending seeds.
+    pub schedules: u32,
+    /// How long it may take.
+    pub until: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { seed: 0, schedules: 1, until: HORIZON }
+    }
+}
+
+/// A rehearsal that was played.
+pub struct Rehearsal {
+    /// The report.
+    pub report: ClusterReport,
+    /// The world as it is at the end of the schedule shown.
+    pub world: World,
+    /// How that schedule ended.
+    pub end: End,
+    script: Script,
+}
+
+impl Script {
+    /// A world with the stage set and Flux about to start.
+    pub fn set_stage(&self, seed: u64) -> (World, Vec<firstpass_diagnostics::Assumption>) {
+        let settings = self.cluster.settings.clone();
+        let delays = SeededDelays::new(Arc::clone(&self.knowledge), seed, settings.interval_jitter_percent);
+        let setup = Setup {
+            cluster: &self.cluster,
+            stage: &self.stage,
+            graph: &self.graph,
+            knowledge: &self.knowledge,
+        };
+        let (server, assumptions) = setup.server(&delays);
+        let setting = Setting {
+            settings: Arc::new(settings),
+            knowledge: Arc::clone(&self.knowledge),
+            delays: Arc::new(delays),
+        };
+        let mut world = World::new(server, setting, Arc::new(self.contents(1)));
+        world.run_until_quiet(STAGE_LIMIT);
+        world.begin_record();
+        for seed in &self.cluster.seeds {
+            world.intervene(|server| stage::apply(server, (*seed.object).clone()));
+        }
+        (world, assumptions)
+    }
+
+    /// What the repository holds, as the how-many-th revision.
+    pub fn contents(&self, number: u64) -> RepositoryContents {
+        RepositoryContents::new(Arc::clone(&self.cluster), &self.graph, number)
+    }
+
+    /// Plays the cold start.
+    pub fn rehearse(&self, options: &Options) -> Rehearsal {
+        let mut rehearsal = self.play(options.seed, options.until);
+        if options.schedules > 1 {
+            let seeds = (1..u64::from(options.schedules)).map(|offset| options.seed.wrapping_add(offset));
+            let others: Vec<ClusterReport> = seeds
+                .collect::<Vec<u64>>()
+                .into_par_iter()
+                .map(|seed| self.play(seed, options.until).report)
+                .collect();
+            report::merge_schedules(&mut rehearsal.report, &others);
+        }
+        rehearsal
+    }
+
+    /// Plays one schedule.
+    fn play(&self, seed: u64, until: Duration) -> Rehearsal {
+        let (mut world, assumptions) = self.set_stage(seed);
+        let limit = world.epoch() + until;
+        let end = if self.starts() { world.run_until_quiet(limit) } else { End::Quiet };
+        self.conclude(world, end, seed, assumptions)
+    }
+
+    /// Explains what came of a world that was run.
+    pub fn conclude(
+        &self,
+        world: World,
+        end: End,
+        seed: u64,
+        assumptions: Vec<firstpass_diagnostics::Assumption>,
+    ) -> Rehearsal {
+        let explainer = Explainer::new(self, &world, end);
+        let mut report = report::of_run(self, &explainer, seed, assumptions);
+        report.conclude();
+        Rehearsal { report, end, script: self.clone(), world }
+    }
+
+    /// Whether Flux's own pods get a network. Only what the configuration itself says counts.
+    pub(crate) fn starts(&self) -> bool {
+        self.stage.network.is_some()
+            || self.stage.has_unknown_parts
+            || self.cluster.entry.config.baseline.distribution.is_none()
+    }
+}
+
+impl Rehearsal {
+    /// The record of the schedule shown, as text.
+    pub fn trace(&self) -> String {
+        let mut text = format!("# seed {}\n", self.report.seed);
+        text.push_str(&trace::text(self.world.journal(), self.world.epoch()));
+        text
+    }
+
+    /// The chain from a tier to what it waits for in the end, in words; `None` if there is no such tier.
+    pub fn why(&self, tier: &TierName) -> Option<String> {
+        why::chain(&Explainer::new(&self.script, &self.world, self.end), tier)
+    }
+
+    /// What became of a tier.
+    pub fn tier(&self, tier: &TierName) -> Option<&TierRecord> {
+        self.world.kustomizations.tiers().get(tier)
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        self.report.verdict
+    }
+}

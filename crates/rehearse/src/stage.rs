@@ -1,0 +1,220 @@
+//! Setting the stage: an API server as it is before Flux's first pass.
+//!
+//! Kubernetes with its distribution, Flux's kinds, whatever a bootstrap installs, and what the repository takes for
+//! granted. What the repository needs and nobody can be seen to bring is taken to exist: unknown is not bad.
+
+use std::sync::Arc;
+
+use firstpass_apiserver::{ApiServer, Apply, CrdSketch, Delays as ServerDelays, Options, Request, Scope};
+use firstpass_baseline::{SeededRelease, Stage, StagedKind};
+use firstpass_controllers::{Delays, made};
+use firstpass_diagnostics::Assumption;
+use firstpass_flux::names;
+use firstpass_knowledge::Knowledge;
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_order::{Answer, Need, Needed, OrderGraph};
+use firstpass_render::RenderedCluster;
+use serde_json::{Value, json};
+
+/// Who puts things on the stage.
+const MANAGER: &str = "bootstrap";
+
+/// What the stage is made of.
+pub(crate) struct Setup<'a> {
+    pub(crate) cluster: &'a RenderedCluster,
+    pub(crate) stage: &'a Stage,
+    pub(crate) graph: &'a OrderGraph,
+    pub(crate) knowledge: &'a Knowledge,
+}
+
+impl Setup<'_> {
+    /// The API server before Flux starts. Workloads of seeded releases are stored, and become ready when the world runs.
+    pub(crate) fn server(&self, delays: &dyn Delays) -> (ApiServer, Vec<Assumption>) {
+        let mut server = ApiServer::new(Options {
+            minor: self.stage.kubernetes_minor(),
+            delays: ServerDelays {
+                crd_established: delays.delay("crd-establish", "cluster", 0),
+                discovery_lag: delays.delay("discovery-lag", "cluster", 0),
+                namespace_deletion: delays.delay("namespace-terminate", "cluster", 0),
+                ..ServerDelays::default()
+            },
+        });
+        let mut assumptions = Vec::new();
+        for (kind, staged) in &self.stage.kinds {
+            apply(&mut server, self.staged_crd(kind, staged));
+        }
+        for need in &self.graph.needs {
+            self.assume_kind(need, &mut server, &mut assumptions);
+        }
+        settle(&mut server);
+        let mut objects: Vec<&Arc<Value>> = self.stage.objects.iter().map(|(object, _)| object).collect();
+        objects.sort_by_key(|object| (object.kind() != "CustomResourceDefinition", object.kind() != "Namespace"));
+        for object in objects {
+            if let Some(namespace) = object.namespace() {
+                ensure_namespace(&mut server, namespace);
+            }
+            apply(&mut server, (**object).clone());
+        }
+        settle(&mut server);
+        for release in &self.stage.releases {
+            self.seed_release(release, &mut server);
+        }
+        for data in &self.cluster.assumed {
+            ensure_namespace(&mut server, &data.namespace);
+            apply(&mut server, data.object());
+        }
+        for need in &self.graph.needs {
+            self.assume_object(need, &mut server, &mut assumptions);
+        }
+        settle(&mut server);
+        (server, assumptions)
+    }
+
+    fn staged_crd(&self, kind: &GroupKind, staged: &StagedKind) -> Value {
+        let sketch = CrdSketch {
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            plural: Some(staged.plural.clone()),
+            scope: if staged.namespaced { Scope::Namespaced } else { Scope::Cluster },
+            versions: staged.versions.clone(),
+        };
+        let mut crd = sketch.to_crd();
+        let known = self.knowledge.custom_kind(&kind.group, &kind.kind).map(|def| &def.initial_status);
+        let initial = known.filter(|status| !status.is_null()).cloned().or_else(|| initial_flux_status(kind));
+        if let Some(status) = initial {
+            made::set_initial_status(&mut crd, &status);
+        }
+        crd
+    }
+
+    /// A kind that somebody unseen may bring is taken to be served from the start.
+    fn assume_kind(&self, need: &Need, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
+        let (Needed::Kind { kind, version }, Answer::Nobody { provable: false, .. }) = (&need.needed, &need.answer) else {
+            return;
+        };
+        let namespaced = need.by.namespace.is_some() || need.also.iter().any(|object| object.namespace.is_some());
+        let sketch = CrdSketch {
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            plural: None,
+            scope: if namespaced { Scope::Namespaced } else { Scope::Cluster },
+            versions: vec![version.clone()],
+        };
+        apply(server, sketch.to_crd());
+        assumptions.push(Assumption {
+            about: "kind".to_owned(),
+            subject: kind.to_string(),
+            assumed: format!("is served from the start; {} needs it and nothing that can be seen brings it", need.by),
+            source: need.origin.file.clone(),
+        });
+    }
+
+    /// A namespace or health-checked object that somebody unseen may bring is taken to exist.
+    fn assume_object(&self, need: &Need, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
+        if !matches!(need.answer, Answer::Nobody { provable: false, .. }) {
+            return;
+        }
+        let (about, subject) = match &need.needed {
+            Needed::Namespace(namespace) => {
+                ensure_namespace(server, namespace);
+                ("namespace", format!("Namespace/{namespace}"))
+            }
+            // Workloads come up with the chart that is installed beside them.
+            Needed::HealthTarget(object) if object.group == "apps" && self.is_chart_namespace(object) => return,
+            Needed::HealthTarget(object) => {
+                stand_in(object, server);
+                ("object", object.to_string())
+            }
+            _ => return,
+        };
+        assumptions.push(Assumption {
+            about: about.to_owned(),
+            subject,
+            assumed: format!("exists; {} needs it and nothing that can be seen brings it", need.by),
+            source: need.origin.file.clone(),
+        });
+    }
+
+    fn is_chart_namespace(&self, object: &ObjectId) -> bool {
+        let mut objects = self.cluster.objects();
+        objects.any(|(_, rendered)| {
+            firstpass_flux::HelmRelease::is(&rendered.object) && {
+                let release = firstpass_flux::HelmRelease::read(&rendered.object).value;
+                Some(release.release_namespace()) == object.namespace.as_deref()
+            }
+        })
+    }
+
+    fn seed_release(&self, seeded: &SeededRelease, server: &mut ApiServer) {
+        let release = &seeded.release;
+        ensure_namespace(server, &release.namespace);
+        if seeded.crds_only {
+            return;
+        }
+        let Some(facts) = release.facts(self.knowledge) else { return };
+        for kind in &facts.kinds {
+            let crd = made::crd(kind.def, &kind.versions);
+            if server.object(&crd.id()).is_none() {
+                apply(server, crd);
+            }
+        }
+        for placed in &facts.workloads {
+            ensure_namespace(server, &placed.namespace);
+            let version = release.chart.version.as_deref().filter(|_| facts.chart.version_is_app);
+            apply(server, made::workload(placed, version, &release.values));
+        }
+        for placed in &facts.webhooks {
+            let place = (placed.namespace.as_str(), placed.served_by.as_str());
+            if let Some(webhook) = made::webhook(placed.webhook, &placed.name, place, self.knowledge) {
+                server.register_webhook(webhook);
+            }
+        }
+    }
+}
+
+/// F-005: Flux's own kinds start with an observed generation of -1, all but ExternalArtifact.
+fn initial_flux_status(kind: &GroupKind) -> Option<Value> {
+    let is_flux = matches!(kind.group.as_str(), names::KUSTOMIZE_GROUP | names::HELM_GROUP | names::SOURCE_GROUP);
+    (is_flux && kind.kind != "ExternalArtifact").then(|| json!({"observedGeneration": -1}))
+}
+
+/// An object of which only the name is known, healthy as far as anybody can see.
+fn stand_in(id: &ObjectId, server: &mut ApiServer) {
+    if id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        let Some((plural, group)) = id.name.split_once('.') else { return };
+        let sketch = CrdSketch {
+            group: group.to_owned(),
+            kind: plural.to_owned(),
+            plural: Some(plural.to_owned()),
+            scope: Scope::Namespaced,
+            versions: vec!["v1".to_owned()],
+        };
+        apply(server, sketch.to_crd());
+        return;
+    }
+    let Some(resource) = server.resource(&id.group_kind()).cloned() else { return };
+    let Some(version) = resource.versions.first() else { return };
+    if let Some(namespace) = &id.namespace {
+        ensure_namespace(server, namespace);
+    }
+    let api_version = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
+    apply(server, made::stand_in(&api_version, id));
+}
+
+/// Lets happen whatever the server does by itself.
+fn settle(server: &mut ApiServer) {
+    while let Some(at) = server.next_wakeup() {
+        server.advance(at);
+    }
+}
+
+fn ensure_namespace(server: &mut ApiServer, namespace: &str) {
+    if server.object(&ObjectId::new("", "Namespace", None, namespace)).is_none() {
+        apply(server, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+    }
+}
+
+/// Puts an object on the stage. What the server refuses is not there, as in a real bootstrap that ignores its errors.
+pub(crate) fn apply(server: &mut ApiServer, object: Value) {
+    let _refused = server.call(&Request::Apply(Apply::forced(object.into(), MANAGER)));
+}
