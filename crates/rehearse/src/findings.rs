@@ -167,6 +167,12 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         )
         .with_why("Flux creates no namespaces by itself, and the API server refuses objects of a missing one")
         .with_help(format!("add a Namespace `{namespace}` to `{tier}` or to a tier before it")),
+        Obstacle::NamespaceTerminating { namespace, .. } => never(
+            "never-healthy",
+            format!("the namespace `{namespace}` that `{tier}` needs is being deleted and never goes"),
+        )
+        .with_why("the API server takes nothing new into a namespace that is being deleted")
+        .with_help("remove what holds the namespace, such as a finalizer whose controller is gone"),
         Obstacle::Unhealthy { object, status, .. } => unhealthy(explainer, view, object, *status),
         Obstacle::Webhook { message, .. } => never("never-healthy", format!("an admission webhook that `{tier}` needs never serves"))
             .with_why(first_line(message).to_owned())

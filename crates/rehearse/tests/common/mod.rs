@@ -1,0 +1,43 @@
+//! From a directory, or a repository in a string, to a rehearsal.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use firstpass_baseline::{Stage, StageOptions};
+use firstpass_flux::FluxVersion;
+use firstpass_knowledge::Knowledge;
+use firstpass_order::OrderGraph;
+use firstpass_rehearse::{Options, Rehearsal, Script};
+use firstpass_render::{Repository, render_cluster};
+use firstpass_source::{RepoPath, Tree, WorkTree};
+
+/// What differs between rehearsals of one repository.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    pub flux: Option<FluxVersion>,
+    pub stage: StageOptions,
+    pub options: Options,
+    /// Without the findings of the rules: only what the run itself finds.
+    pub without_rules: bool,
+}
+
+pub fn script(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Script {
+    let repository = Repository::open(tree).unwrap();
+    let entry = repository.entry(&RepoPath::clamped(entry)).unwrap();
+    let options = firstpass_render::Options { flux: how.flux, ..Default::default() };
+    let cluster = Arc::new(render_cluster(&repository, &entry, &options));
+    let knowledge = Knowledge::builtin();
+    let helmfiles = repository.helmfiles(&cluster.entry);
+    let stage = Arc::new(Stage::set(&cluster, &**repository.tree(), &helmfiles, &knowledge, &how.stage));
+    let graph = Arc::new(OrderGraph::build(&cluster, &stage, &knowledge));
+    let findings = if how.without_rules { Vec::new() } else { cluster.findings() };
+    Script { cluster, stage, graph, knowledge, findings: findings.into() }
+}
+
+pub fn rehearse(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Rehearsal {
+    script(tree, entry, how).rehearse(&how.options)
+}
+
+pub fn directory(path: &Path) -> Arc<dyn Tree> {
+    Arc::new(WorkTree::open(path).unwrap())
+}
