@@ -4,7 +4,6 @@
 //! asks the [`ApiServer`] what it needs (requests are plain values, answered at once), and says when it wants to be woken
 //! next. Whoever drives it owns time, delivery and order.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiError, ApiServer, Apply, Duration, Request, Response, Target, Time};
@@ -13,6 +12,7 @@ use firstpass_knowledge::Knowledge;
 use firstpass_object::ObjectId;
 use serde_json::Value;
 
+use crate::journal::Journal;
 use crate::kustomization::Obstacle;
 
 /// How long things take, and whatever else a schedule decides.
@@ -22,19 +22,6 @@ pub trait Delays {
 
     /// An interval with Flux's jitter (F-1103).
     fn jittered(&self, interval: Duration, subject: &str, nth: u64) -> Duration;
-}
-
-/// One line of the trace: something changed its state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// When.
-    pub at: Time,
-    /// Who did it, such as `kustomize-controller`.
-    pub actor: Cow<'static, str>,
-    /// What it is about: an object, written as reports write it.
-    pub subject: String,
-    /// What happened.
-    pub what: String,
 }
 
 /// What a Flux Kustomization builds to.
@@ -116,8 +103,8 @@ pub struct Context<'a> {
     pub server: &'a mut ApiServer,
     /// How long things take.
     pub delays: &'a dyn Delays,
-    /// The lines written so far.
-    pub journal: &'a mut Vec<Line>,
+    /// What happened so far.
+    pub journal: &'a mut Journal,
 }
 
 /// A controller: objects change, time passes, and it acts.
@@ -153,11 +140,7 @@ impl Context<'_> {
 
     /// Writes a line of the journal.
     pub fn note(&mut self, actor: &'static str, subject: impl std::fmt::Display, what: impl Into<String>) {
-        self.journal.push(Line {
-            at: self.now,
-            actor: Cow::Borrowed(actor),
-            subject: subject.to_string(),
-            what: what.into(),
-        });
+        self.journal
+            .note(self.server, actor, subject.to_string(), what.into());
     }
 }

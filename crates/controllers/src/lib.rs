@@ -16,6 +16,7 @@ mod cel;
 mod context;
 mod flux_api;
 mod helm;
+mod journal;
 pub mod kustomization;
 pub mod made;
 mod marks;
@@ -29,10 +30,9 @@ mod time;
 mod timers;
 mod workload;
 
-pub use context::{
-    Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, Line, VariableLookup,
-};
+pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, VariableLookup};
 pub use helm::{HelmController, ReleaseRecord};
+pub use journal::{Journal, Line};
 pub use kustomization::KustomizationController;
 pub use operator::{Deed, OperatorController};
 pub use source::{SourceController, SourceRecord};

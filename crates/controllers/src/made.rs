@@ -60,10 +60,7 @@ pub fn workload(placed: &PlacedWorkload<'_>, version: Option<&str>, values: &Val
         (marks::OPERATOR, known.operator.clone()),
         (marks::READY_AFTER, known.ready_after.clone()),
         (marks::VERSION, version.map(str::to_owned)),
-        (
-            marks::VALUES,
-            known.operator.as_ref().map(|_| values.to_string()),
-        ),
+        (marks::VALUES, known.operator.as_ref().map(|_| values.to_string())),
     ];
     for (key, value) in marks {
         if let Some(value) = value {
@@ -116,7 +113,9 @@ pub fn stand_in(api_version: &str, id: &ObjectId) -> Value {
         _ => None,
     };
     match (kind, &id.namespace) {
-        (Some(kind), Some(namespace)) => plain_workload(kind, namespace, &id.name, &serde_json::Map::new(), &[]),
+        (Some(kind), Some(namespace)) => {
+            plain_workload(kind, namespace, &id.name, &serde_json::Map::new(), &[])
+        }
         _ => json!({
             "apiVersion": api_version,
             "kind": id.kind,

@@ -29,9 +29,9 @@ impl RepositoryContents {
     /// The contents of a rendered cluster, as the how-many-th revision of its repository.
     pub fn new(cluster: Arc<RenderedCluster>, graph: &OrderGraph, number: u64) -> RepositoryContents {
         let at_hand = cluster.tiers.iter().filter_map(|tier| match &tier.source {
-            TierSource::Repository { name, .. } | TierSource::Local { name, .. } | TierSource::Generated { name, .. } => {
-                Some((name.id(), revision(&name.id(), number)))
-            }
+            TierSource::Repository { name, .. }
+            | TierSource::Local { name, .. }
+            | TierSource::Generated { name, .. } => Some((name.id(), revision(&name.id(), number))),
             TierSource::Foreign { .. } | TierSource::Missing => None,
         });
         let revisions = at_hand.collect();
@@ -45,13 +45,22 @@ impl RepositoryContents {
         }
         let mut expected_of_charts: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
         for need in &graph.needs {
-            if let (Needed::HealthTarget(object), Answer::Nobody { provable: false, .. }) = (&need.needed, &need.answer)
+            if let (Needed::HealthTarget(object), Answer::Nobody { provable: false, .. }) =
+                (&need.needed, &need.answer)
                 && let Some(namespace) = &object.namespace
             {
-                expected_of_charts.entry(namespace.clone()).or_default().push(object.clone());
+                expected_of_charts
+                    .entry(namespace.clone())
+                    .or_default()
+                    .push(object.clone());
             }
         }
-        RepositoryContents { cluster, revisions, brings, expected_of_charts }
+        RepositoryContents {
+            cluster,
+            revisions,
+            brings,
+            expected_of_charts,
+        }
     }
 }
 
@@ -79,7 +88,10 @@ impl Contents for RepositoryContents {
         let live = Live(RefCell::new(variables));
         match self.cluster.builder.render(tier, &live) {
             Outcome::Rendered(objects) | Outcome::Suspended(objects) => Ok(built(&objects)),
-            Outcome::Unrendered(_) => Ok(Built { unrendered: true, ..Built::default() }),
+            Outcome::Unrendered(_) => Ok(Built {
+                unrendered: true,
+                ..Built::default()
+            }),
             Outcome::Failed(failures) => Err(failure(&failures, tier, &live)),
         }
     }
@@ -89,7 +101,10 @@ impl Contents for RepositoryContents {
     }
 
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {
-        self.expected_of_charts.get(namespace).cloned().unwrap_or_default()
+        self.expected_of_charts
+            .get(namespace)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -99,7 +114,10 @@ fn built(objects: &[RenderedObject]) -> Built {
         .flat_map(|object| &object.unknown_variables)
         .map(|variable| format!("${{{}", variable.name))
         .collect();
-    let tokens: Vec<String> = tokens.into_iter().chain([firstpass_render::UNKNOWN_VALUE.to_owned()]).collect();
+    let tokens: Vec<String> = tokens
+        .into_iter()
+        .chain([firstpass_render::UNKNOWN_VALUE.to_owned()])
+        .collect();
     Built {
         objects: objects.iter().map(|object| Arc::clone(&object.object)).collect(),
         unknown_tokens: tokens.into(),
@@ -108,27 +126,41 @@ fn built(objects: &[RenderedObject]) -> Built {
 }
 
 fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_, '_>) -> BuildFailure {
-    let message = failures.first().map(|failure| failure.flux_message.clone()).unwrap_or_default();
-    if failures.first().is_some_and(|failure| failure.reason == names::reason::ARTIFACT_FAILED) {
+    let message = failures
+        .first()
+        .map(|failure| failure.flux_message.clone())
+        .unwrap_or_default();
+    if failures
+        .first()
+        .is_some_and(|failure| failure.reason == names::reason::ARTIFACT_FAILED)
+    {
         return BuildFailure::PathMissing { message };
     }
     let missing = missing_data(tier, live);
     let obstacles = if missing.is_empty() {
         failures.iter().map(obstacle).collect()
     } else {
-        missing.into_iter().map(|object| Obstacle::VariableSource { object }).collect()
+        missing
+            .into_iter()
+            .map(|object| Obstacle::VariableSource { object })
+            .collect()
     };
     BuildFailure::Failed { message, obstacles }
 }
 
 /// What `substituteFrom` names and the cluster does not have at this moment (F-605).
 fn missing_data(tier: &Kustomization, live: &Live<'_, '_>) -> Vec<ObjectId> {
-    let references = tier.spec.post_build.iter().flat_map(|build| &build.substitute_from);
+    let references = tier
+        .spec
+        .post_build
+        .iter()
+        .flat_map(|build| &build.substitute_from);
     let namespace = &tier.name.namespace;
     references
         .filter(|reference| !reference.optional)
         .filter(|reference| {
-            DataKind::of(&reference.kind).is_some_and(|kind| live.data(kind, namespace, &reference.name).is_none())
+            DataKind::of(&reference.kind)
+                .is_some_and(|kind| live.data(kind, namespace, &reference.name).is_none())
         })
         .map(|reference| ObjectId::new("", &reference.kind, Some(namespace), &reference.name))
         .collect()
@@ -137,10 +169,20 @@ fn missing_data(tier: &Kustomization, live: &Live<'_, '_>) -> Vec<ObjectId> {
 /// What stands in the way of a build: a variable that the cluster may get later, or something that never changes.
 fn obstacle(failure: &TierFailure) -> Obstacle {
     if failure.rule == "undefined-variable" {
-        let name = failure.flux_message.rsplit('"').nth(1).unwrap_or_default().to_owned();
-        return Obstacle::UndefinedVariable { name, object: failure.object.clone() };
+        let name = failure
+            .flux_message
+            .rsplit('"')
+            .nth(1)
+            .unwrap_or_default()
+            .to_owned();
+        return Obstacle::UndefinedVariable {
+            name,
+            object: failure.object.clone(),
+        };
     }
-    Obstacle::Build { message: failure.flux_message.clone() }
+    Obstacle::Build {
+        message: failure.flux_message.clone(),
+    }
 }
 
 /// Variables as the simulated cluster has them at this moment.

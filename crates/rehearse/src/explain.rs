@@ -68,7 +68,12 @@ impl<'a> Explainer<'a> {
             by_id,
             circles: BTreeMap::new(),
         };
-        explainer.tiers = script.cluster.tiers.iter().map(|tier| explainer.view(tier)).collect();
+        explainer.tiers = script
+            .cluster
+            .tiers
+            .iter()
+            .map(|tier| explainer.view(tier))
+            .collect();
         let stuck: BTreeMap<TierName, Vec<Wait>> = explainer
             .tiers
             .iter()
@@ -113,7 +118,11 @@ impl<'a> Explainer<'a> {
         let mut behind: BTreeSet<&TierName> = BTreeSet::from([tier]);
         loop {
             let before = behind.len();
-            for view in self.tiers.iter().filter(|view| !view.is_done() && !view.has_applied()) {
+            for view in self
+                .tiers
+                .iter()
+                .filter(|view| !view.is_done() && !view.has_applied())
+            {
                 let waits = view.waits.iter().flat_map(|wait| &wait.tiers);
                 if waits.into_iter().any(|other| behind.contains(other)) {
                     behind.insert(&view.name);
@@ -123,8 +132,14 @@ impl<'a> Explainer<'a> {
                 break;
             }
         }
-        let never_applied = self.tiers.iter().filter(|view| !view.has_applied() && view.name != *tier);
-        never_applied.filter(|view| behind.contains(&view.name)).map(|view| view.name.clone()).collect()
+        let never_applied = self
+            .tiers
+            .iter()
+            .filter(|view| !view.has_applied() && view.name != *tier);
+        never_applied
+            .filter(|view| behind.contains(&view.name))
+            .map(|view| view.name.clone())
+            .collect()
     }
 
     fn view(&self, tier: &firstpass_render::Tier) -> TierView {
@@ -155,7 +170,12 @@ impl<'a> Explainer<'a> {
                 waits.push(wait);
             }
         }
-        TierView { name: tier.name.clone(), state, record, waits }
+        TierView {
+            name: tier.name.clone(),
+            state,
+            record,
+            waits,
+        }
     }
 
     /// A tier whose Flux Kustomization never came into being, or was never looked at.
@@ -172,7 +192,11 @@ impl<'a> Explainer<'a> {
         });
         TierView {
             name: tier.name.clone(),
-            state: if tier.kustomization.spec.suspend { TierState::Suspended } else { TierState::Waiting },
+            state: if tier.kustomization.spec.suspend {
+                TierState::Suspended
+            } else {
+                TierState::Waiting
+            },
             record: TierRecord::default(),
             waits: waits.collect(),
         }
@@ -181,6 +205,7 @@ impl<'a> Explainer<'a> {
 
 /// Whether a failure only means "not yet": nothing of the tier itself is wrong.
 fn is_waiting(obstacles: &[Obstacle]) -> bool {
-    let waits = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Dependency { .. } | Obstacle::Source { .. });
+    let waits =
+        |obstacle: &Obstacle| matches!(obstacle, Obstacle::Dependency { .. } | Obstacle::Source { .. });
     !obstacles.is_empty() && obstacles.iter().all(waits)
 }

@@ -32,16 +32,25 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
         return findings;
     }
     for view in &explainer.tiers {
-        let own = if view.is_done() { hazards(explainer, view) } else { stalls(explainer, view) };
+        let own = if view.is_done() {
+            hazards(explainer, view)
+        } else {
+            stalls(explainer, view)
+        };
         for own in own {
             attach(&mut findings, own, view, explainer);
         }
     }
     if explainer.end == firstpass_sim::End::Livelock {
         findings.push(
-            Finding::new("livelock", Severity::Error, Some(Verdict::NeverReady), "the cluster changes all the time and never comes to rest")
-                .with_why("the same states came again and again without anything new")
-                .with_help("look at the trace for what changes back and forth, such as one object in two tiers"),
+            Finding::new(
+                "livelock",
+                Severity::Error,
+                Some(Verdict::NeverReady),
+                "the cluster changes all the time and never comes to rest",
+            )
+            .with_why("the same states came again and again without anything new")
+            .with_help("look at the trace for what changes back and forth, such as one object in two tiers"),
         );
     }
     findings
@@ -49,10 +58,15 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
 
 /// Adds a finding of the run to those that are known: as evidence where a rule has found the same, else beside them.
 fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Explainer<'_>) {
-    let Own { mut finding, evidence } = own;
+    let Own {
+        mut finding,
+        evidence,
+    } = own;
     let concerns = |known: &Finding| {
         let object = finding.object.as_ref();
-        known.tier == finding.tier && (known.object.as_ref() == object || object.is_some_and(|object| known.related.contains(object)))
+        known.tier == finding.tier
+            && (known.object.as_ref() == object
+                || object.is_some_and(|object| known.related.contains(object)))
     };
     let circle = explainer.circles.get(&view.name);
     let same_circle = |known: &Finding| {
@@ -64,9 +78,17 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
     let best = findings
         .iter()
         .position(|known| known.rule == finding.rule && concerns(known))
-        .or_else(|| findings.iter().position(|known| known.verdict >= finding.verdict && known.verdict.is_some() && concerns(known)))
+        .or_else(|| {
+            findings.iter().position(|known| {
+                known.verdict >= finding.verdict && known.verdict.is_some() && concerns(known)
+            })
+        })
         .or_else(|| findings.iter().position(same_circle))
-        .or_else(|| findings.iter().position(|known| known.verdict >= finding.verdict && same_tier(known)));
+        .or_else(|| {
+            findings
+                .iter()
+                .position(|known| known.verdict >= finding.verdict && same_tier(known))
+        });
     match best {
         Some(index) => {
             let known = &mut findings[index];
@@ -79,7 +101,9 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
         }
         None => {
             // What a rule took for a lesser evil is the same thing, seen better.
-            findings.retain(|known| !(concerns(known) && known.verdict.is_some() && known.verdict < finding.verdict));
+            findings.retain(|known| {
+                !(concerns(known) && known.verdict.is_some() && known.verdict < finding.verdict)
+            });
             add_evidence(&mut finding, &evidence);
             findings.push(finding);
         }
@@ -108,15 +132,25 @@ fn stalls(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
     let mut own: Vec<Own> = Vec::new();
     for wait in &view.waits {
         let Some(obstacle) = &wait.obstacle else { continue };
-        let Some(finding) = stall(explainer, view, wait, obstacle) else { continue };
+        let Some(finding) = stall(explainer, view, wait, obstacle) else {
+            continue;
+        };
         // One finding per rule and cause: further objects of the same cause are related.
-        let same = own.iter_mut().find(|known| known.finding.rule == finding.rule && cause(&known.finding) == cause(&finding));
+        let same = own
+            .iter_mut()
+            .find(|known| known.finding.rule == finding.rule && cause(&known.finding) == cause(&finding));
         match same {
             Some(known) => {
-                let objects = finding.object.into_iter().filter(|object| known.finding.object.as_ref() != Some(object));
+                let objects = finding
+                    .object
+                    .into_iter()
+                    .filter(|object| known.finding.object.as_ref() != Some(object));
                 known.finding.related.extend(objects);
             }
-            None => own.push(Own { finding, evidence: evidence.clone() }),
+            None => own.push(Own {
+                finding,
+                evidence: evidence.clone(),
+            }),
         }
     }
     own
@@ -133,9 +167,10 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
     let waits_for_itself = wait.tiers.contains(tier);
     let bringers = explainer.bringers();
     let need = bringers.need(tier, obstacle);
-    let waits_for_stuck_tier = wait.tiers.iter().any(|other| {
-        other != tier && explainer.tier(other).is_some_and(|other| !other.is_done())
-    });
+    let waits_for_stuck_tier = wait
+        .tiers
+        .iter()
+        .any(|other| other != tier && explainer.tier(other).is_some_and(|other| !other.is_done()));
     let finding = match obstacle {
         Obstacle::Dependency { tier: dependency, state } => {
             return dependency_stall(explainer, view, dependency, *state, in_circle);
@@ -210,16 +245,31 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
 fn place(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle, finding: Finding) -> Finding {
     let tier = &view.name;
     let mut finding = finding.with_tier(tier).with_blocks(explainer.blocked_by(tier));
-    let fallback = ObjectId::new(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION, Some(&tier.namespace), &tier.name);
+    let fallback = ObjectId::new(
+        names::KUSTOMIZE_GROUP,
+        names::KUSTOMIZATION,
+        Some(&tier.namespace),
+        &tier.name,
+    );
     let object = obstacle.object().cloned().unwrap_or_else(|| fallback.clone());
     if finding.object.is_none() {
         finding = finding.with_object(&object);
     }
-    let rendered = explainer.rendered(&object).or_else(|| explainer.rendered(&fallback));
+    let rendered = explainer
+        .rendered(&object)
+        .or_else(|| explainer.rendered(&fallback));
     if let Some(rendered) = rendered {
-        finding.location = Some(Location::new(&rendered.origin.file, rendered.origin.line.max(1), 1));
+        finding.location = Some(Location::new(
+            &rendered.origin.file,
+            rendered.origin.line.max(1),
+            1,
+        ));
     } else {
-        finding.location = explainer.script.cluster.tier(tier).and_then(|tier| tier.location.clone());
+        finding.location = explainer
+            .script
+            .cluster
+            .tier(tier)
+            .and_then(|tier| tier.location.clone());
     }
     finding
 }
@@ -280,7 +330,12 @@ fn health_circle(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId) 
         .with_why("with `wait` or a health check a parent is Ready only when the child is, and the child depends on the parent")
         .with_help("drop the child's `dependsOn` on its parent, or do not let the parent wait for it");
     }
-    let consumer = explainer.world.storage.claims().get(object).and_then(|record| record.waits_for.as_ref());
+    let consumer = explainer
+        .world
+        .storage
+        .claims()
+        .get(object)
+        .and_then(|record| record.waits_for.as_ref());
     if let Some(ClaimWait::Consumer { class }) = consumer {
         let users = explainer.bringers().consumers(object);
         return deadlock(
@@ -294,12 +349,20 @@ fn health_circle(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId) 
         .with_help("put the claim into the tier of its consumer, or leave it out of what this tier waits for")
         .with_related(users.iter().map(ToString::to_string));
     }
-    let behind: Vec<String> = explainer.bringers().behind(object).iter().map(|object| format!("`{object}`")).collect();
+    let behind: Vec<String> = explainer
+        .bringers()
+        .behind(object)
+        .iter()
+        .map(|object| format!("`{object}`"))
+        .collect();
     deadlock(
         "tiers-wait-for-each-other",
         format!("`{tier}` waits for `{object}`, which waits for something that waits for `{tier}`"),
     )
-    .with_why(format!("`{object}` needs {}, which comes in a tier that waits for this one", behind.join(", ")))
+    .with_why(format!(
+        "`{object}` needs {}, which comes in a tier that waits for this one",
+        behind.join(", ")
+    ))
     .with_help("bring what it needs in this tier or in one before it")
 }
 
@@ -312,8 +375,16 @@ fn dependency_stall(
 ) -> Option<Finding> {
     let tier = &view.name;
     let other = explainer.tier(dependency);
-    let obstacle = Obstacle::Dependency { tier: dependency.clone(), state };
-    let id = ObjectId::new(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION, Some(&dependency.namespace), &dependency.name);
+    let obstacle = Obstacle::Dependency {
+        tier: dependency.clone(),
+        state,
+    };
+    let id = ObjectId::new(
+        names::KUSTOMIZE_GROUP,
+        names::KUSTOMIZATION,
+        Some(&dependency.namespace),
+        &dependency.name,
+    );
     let finding = match (state, other) {
         (DependencyState::Missing, None) => never(
             "dependency-missing",
@@ -342,13 +413,19 @@ fn dependency_stall(
 
 /// Whether the tiers of a circle wait for each other by `dependsOn` alone.
 fn is_dependency_circle(explainer: &Explainer<'_>, tier: &TierName) -> bool {
-    let Some(circle) = explainer.circles.get(tier) else { return false };
-    let only_dependencies = |view: &TierView| {
-        view.waits.iter().filter(|wait| wait.tiers.iter().any(|other| circle.contains(other))).all(|wait| {
-            matches!(wait.obstacle, Some(Obstacle::Dependency { .. }))
-        })
+    let Some(circle) = explainer.circles.get(tier) else {
+        return false;
     };
-    circle.iter().filter_map(|member| explainer.tier(member)).all(only_dependencies)
+    let only_dependencies = |view: &TierView| {
+        view.waits
+            .iter()
+            .filter(|wait| wait.tiers.iter().any(|other| circle.contains(other)))
+            .all(|wait| matches!(wait.obstacle, Some(Obstacle::Dependency { .. })))
+    };
+    circle
+        .iter()
+        .filter_map(|member| explainer.tier(member))
+        .all(only_dependencies)
 }
 
 /// An object that a tier checks and that never becomes healthy, and nobody waits for us.
@@ -363,10 +440,13 @@ fn unhealthy(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId, stat
         .with_help("correct the name in `spec.healthChecks`, or set `wait: true` instead");
     }
     let behind = explainer.bringers().behind(object);
-    never("never-healthy", format!("`{object}`, which `{tier}` waits for, never becomes healthy"))
-        .with_why(health_text(object, explainer.world))
-        .with_help("make it healthy, or leave it out of what the tier waits for")
-        .with_related(behind.iter().map(ToString::to_string))
+    never(
+        "never-healthy",
+        format!("`{object}`, which `{tier}` waits for, never becomes healthy"),
+    )
+    .with_why(health_text(object, explainer.world))
+    .with_help("make it healthy, or leave it out of what the tier waits for")
+    .with_related(behind.iter().map(ToString::to_string))
 }
 
 /// What went wrong on the way of a tier that came up in the end.
@@ -375,10 +455,16 @@ fn hazards(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
     for failure in &view.record.failures {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         for obstacle in &failure.failure.obstacles {
-            let Some((rule, finding)) = hazard(explainer, view, obstacle) else { continue };
+            let Some((rule, finding)) = hazard(explainer, view, obstacle) else {
+                continue;
+            };
             if !seen.insert(rule.to_owned()) && own.iter().any(|known| known.finding.rule == rule) {
-                if let (Some(known), Some(object)) = (own.iter_mut().find(|known| known.finding.rule == rule), finding.object) {
-                    let is_new = known.finding.object.as_ref() != Some(&object) && !known.finding.related.contains(&object);
+                if let (Some(known), Some(object)) = (
+                    own.iter_mut().find(|known| known.finding.rule == rule),
+                    finding.object,
+                ) {
+                    let is_new = known.finding.object.as_ref() != Some(&object)
+                        && !known.finding.related.contains(&object);
                     if is_new {
                         known.finding.related.push(object);
                     }
@@ -388,23 +474,36 @@ fn hazards(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
             if own.iter().any(|known| known.finding.rule == rule) {
                 continue;
             }
-            own.push(Own { finding, evidence: hazard_evidence(explainer, view) });
+            own.push(Own {
+                finding,
+                evidence: hazard_evidence(explainer, view),
+            });
         }
     }
     own
 }
 
-fn hazard(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle) -> Option<(&'static str, Finding)> {
+fn hazard(
+    explainer: &Explainer<'_>,
+    view: &TierView,
+    obstacle: &Obstacle,
+) -> Option<(&'static str, Finding)> {
     let tier = &view.name;
     let bringers = explainer.bringers();
     let need = bringers.need(tier, obstacle);
     let has_edge = need.is_some_and(|need| {
-        matches!(need.answer, Answer::WithoutBarrier { .. } | Answer::Guaranteed { .. } | Answer::There { .. })
+        matches!(
+            need.answer,
+            Answer::WithoutBarrier { .. } | Answer::Guaranteed { .. } | Answer::There { .. }
+        )
     });
     let (rule, message, help) = match obstacle {
         Obstacle::UnknownKind { gvk, .. } if has_edge => (
             "kind-without-barrier",
-            format!("`{tier}` begins before the kind {} is served, although it comes after what brings it", gvk.kind),
+            format!(
+                "`{tier}` begins before the kind {} is served, although it comes after what brings it",
+                gvk.kind
+            ),
             "let the tier that brings the kind prove that it is served: `wait: true` on a release that reports its health, \
              a `healthChecks` entry for the CRD, or `healthCheckExprs`",
         ),
@@ -446,8 +545,14 @@ fn hazard(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle) -> Op
 
 fn hazard_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
     let failures = &view.record.failures;
-    let Some(first) = failures.first() else { return String::new() };
-    let attempts = if failures.len() == 1 { "one attempt".to_owned() } else { format!("{} attempts", failures.len()) };
+    let Some(first) = failures.first() else {
+        return String::new();
+    };
+    let attempts = if failures.len() == 1 {
+        "one attempt".to_owned()
+    } else {
+        format!("{} attempts", failures.len())
+    };
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
     format!(
         "In the rehearsal {attempts} failed, first at {:.1} s with \"{}\", and the tier was Ready only at {ready:.1} s.",
@@ -458,9 +563,19 @@ fn hazard_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
 
 fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
     let now = explainer.seconds(explainer.world.now());
-    let Some(last) = view.record.failures.last() else { return String::new() };
-    let attempts = if view.record.failures.len() == 1 { "an attempt".to_owned() } else { format!("{} attempts", view.record.failures.len()) };
-    let applied = if view.has_applied() { "" } else { " and nothing of its last stage was applied" };
+    let Some(last) = view.record.failures.last() else {
+        return String::new();
+    };
+    let attempts = if view.record.failures.len() == 1 {
+        "an attempt".to_owned()
+    } else {
+        format!("{} attempts", view.record.failures.len())
+    };
+    let applied = if view.has_applied() {
+        ""
+    } else {
+        " and nothing of its last stage was applied"
+    };
     format!(
         "In the rehearsal {attempts} failed{applied}; the last one said \"{}\", and after {now:.0} s nothing changes any more.",
         first_line(&last.failure.message)

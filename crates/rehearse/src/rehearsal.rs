@@ -50,7 +50,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, schedules: 1, until: HORIZON }
+        Options {
+            seed: 0,
+            schedules: 1,
+            until: HORIZON,
+        }
     }
 }
 
@@ -69,7 +73,11 @@ impl Script {
     /// A world with the stage set and Flux about to start.
     pub fn set_stage(&self, seed: u64) -> (World, Vec<firstpass_diagnostics::Assumption>) {
         let settings = self.cluster.settings.clone();
-        let delays = SeededDelays::new(Arc::clone(&self.knowledge), seed, settings.interval_jitter_percent);
+        let delays = SeededDelays::new(
+            Arc::clone(&self.knowledge),
+            seed,
+            settings.interval_jitter_percent,
+        );
         let setup = Setup {
             cluster: &self.cluster,
             stage: &self.stage,
@@ -115,7 +123,11 @@ impl Script {
     fn play(&self, seed: u64, until: Duration) -> Rehearsal {
         let (mut world, assumptions) = self.set_stage(seed);
         let limit = world.epoch() + until;
-        let end = if self.starts() { world.run_until_quiet(limit) } else { End::Quiet };
+        let end = if self.starts() {
+            world.run_until_quiet(limit)
+        } else {
+            End::Quiet
+        };
         self.conclude(world, end, seed, assumptions)
     }
 
@@ -130,7 +142,12 @@ impl Script {
         let explainer = Explainer::new(self, &world, end);
         let mut report = report::of_run(self, &explainer, seed, assumptions);
         report.conclude();
-        Rehearsal { report, end, script: self.clone(), world }
+        Rehearsal {
+            report,
+            end,
+            script: self.clone(),
+            world,
+        }
     }
 
     /// Whether Flux's own pods get a network. Only what the configuration itself says counts.

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use firstpass_apiserver::Time;
 use firstpass_baseline::Release;
-use firstpass_diagnostics::{
-    Assumption, ClusterReport, Finding, Severity, Tier, TierState, Verdict,
-};
+use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Severity, Tier, TierState, Verdict};
 use firstpass_flux::HelmRelease;
 use firstpass_object::ObjectExt;
 use firstpass_sim::End;
@@ -29,7 +27,11 @@ pub(crate) fn of_run(
     let undecided = explainer.end == End::Horizon && !explainer.tiers.iter().all(TierView::is_done);
     ClusterReport {
         entry: script.cluster.entry.path().to_owned(),
-        verdict: if undecided { Verdict::Undecided } else { Verdict::Converges },
+        verdict: if undecided {
+            Verdict::Undecided
+        } else {
+            Verdict::Converges
+        },
         seed,
         schedules: 1,
         duration_s: duration(explainer),
@@ -43,16 +45,25 @@ pub(crate) fn of_run(
 
 /// Seconds until the last tier was Ready; suspended ones are left out.
 fn duration(explainer: &Explainer<'_>) -> Option<f64> {
-    let expected = explainer.tiers.iter().filter(|tier| tier.state != TierState::Suspended);
-    let ready: Option<Vec<Time>> =
-        expected.map(|tier| tier.record.ready_at.filter(|_| tier.is_done())).collect();
+    let expected = explainer
+        .tiers
+        .iter()
+        .filter(|tier| tier.state != TierState::Suspended);
+    let ready: Option<Vec<Time>> = expected
+        .map(|tier| tier.record.ready_at.filter(|_| tier.is_done()))
+        .collect();
     ready?.into_iter().max().map(|at| explainer.seconds(at))
 }
 
 /// The tiers in the order in which they came up; the others follow in the order of rendering.
 fn tiers(script: &Script, explainer: &Explainer<'_>) -> Vec<Tier> {
     let mut views: Vec<&TierView> = explainer.tiers.iter().collect();
-    views.sort_by_key(|view| view.record.ready_at.filter(|_| view.is_done()).unwrap_or(Time::NEVER));
+    views.sort_by_key(|view| {
+        view.record
+            .ready_at
+            .filter(|_| view.is_done())
+            .unwrap_or(Time::NEVER)
+    });
     views
         .into_iter()
         .map(|view| {
@@ -61,10 +72,16 @@ fn tiers(script: &Script, explainer: &Explainer<'_>) -> Vec<Tier> {
                 name: view.name.clone(),
                 state: view.state,
                 applied_at_s: view.record.applied_at.map(|at| explainer.seconds(at)),
-                ready_at_s: view.record.ready_at.filter(|_| view.is_done()).map(|at| explainer.seconds(at)),
+                ready_at_s: view
+                    .record
+                    .ready_at
+                    .filter(|_| view.is_done())
+                    .map(|at| explainer.seconds(at)),
                 attempts: view.record.attempts,
                 failed_attempts: u32::try_from(view.record.failures.len()).unwrap_or(u32::MAX),
-                depends_on: kustomization.map(|tier| tier.dependencies().collect()).unwrap_or_default(),
+                depends_on: kustomization
+                    .map(|tier| tier.dependencies().collect())
+                    .unwrap_or_default(),
                 waiting_on: view.waits.iter().map(|wait| wait.on.clone()).collect(),
             }
         })
@@ -74,7 +91,10 @@ fn tiers(script: &Script, explainer: &Explainer<'_>) -> Vec<Tier> {
 /// What knowledge says that the charts of the cluster bring.
 fn of_charts(script: &Script, explainer: &Explainer<'_>) -> Vec<Assumption> {
     let server = &explainer.world.server;
-    let releases = script.cluster.objects().filter(|(_, object)| HelmRelease::is(&object.object));
+    let releases = script
+        .cluster
+        .objects()
+        .filter(|(_, object)| HelmRelease::is(&object.object));
     releases
         .map(|(_, object)| {
             let release = Release::of_object(&object.object, &|id| server.object(id).cloned());
@@ -85,9 +105,15 @@ fn of_charts(script: &Script, explainer: &Explainer<'_>) -> Vec<Assumption> {
                     for kind in &facts.kinds {
                         *groups.entry(&kind.def.group).or_default() += 1;
                     }
-                    let kinds: Vec<String> =
-                        groups.iter().map(|(group, count)| format!("{count} kinds of {group}")).collect();
-                    let brings = if kinds.is_empty() { "no kinds".to_owned() } else { kinds.join(", ") };
+                    let kinds: Vec<String> = groups
+                        .iter()
+                        .map(|(group, count)| format!("{count} kinds of {group}"))
+                        .collect();
+                    let brings = if kinds.is_empty() {
+                        "no kinds".to_owned()
+                    } else {
+                        kinds.join(", ")
+                    };
                     Assumption {
                         about: "chart".to_owned(),
                         subject,
@@ -98,7 +124,10 @@ fn of_charts(script: &Script, explainer: &Explainer<'_>) -> Vec<Assumption> {
                 None => Assumption {
                     about: "chart".to_owned(),
                     subject,
-                    assumed: format!("{} installs and becomes ready; what it brings is not known", release.chart_text()),
+                    assumed: format!(
+                        "{} installs and becomes ready; what it brings is not known",
+                        release.chart_text()
+                    ),
                     source: "default".to_owned(),
                 },
             }
@@ -118,7 +147,11 @@ fn of_the_run(explainer: &Explainer<'_>) -> Vec<Assumption> {
     let used = world.workloads.assumed().iter().chain(world.releases.assumed());
     let objects = used.map(|(object, user)| assumption("object", object.to_string(), user.to_string()));
     let classes = world.storage.assumed().iter().map(|(class, claim)| {
-        let subject = if class.is_empty() { "the default StorageClass".to_owned() } else { format!("StorageClass/{class}") };
+        let subject = if class.is_empty() {
+            "the default StorageClass".to_owned()
+        } else {
+            format!("StorageClass/{class}")
+        };
         assumption("object", subject, claim.to_string())
     });
     objects.chain(classes).collect()
@@ -132,7 +165,9 @@ pub(crate) fn merge_schedules(report: &mut ClusterReport, others: &[ClusterRepor
     for other in others {
         report.verdict = report.verdict.max(other.verdict);
         for finding in &other.findings {
-            let entry = found.entry(key(finding)).or_insert_with(|| (0, other.seed, finding.clone()));
+            let entry = found
+                .entry(key(finding))
+                .or_insert_with(|| (0, other.seed, finding.clone()));
             entry.0 += 1;
         }
     }
@@ -146,7 +181,9 @@ pub(crate) fn merge_schedules(report: &mut ClusterReport, others: &[ClusterRepor
             continue;
         }
         let mut finding = finding;
-        finding.why.push_str(&format!(" This happened in {count} of {total} schedules; `--seed {seed}` shows one."));
+        finding.why.push_str(&format!(
+            " This happened in {count} of {total} schedules; `--seed {seed}` shows one."
+        ));
         if finding.severity == Severity::Info {
             continue;
         }
@@ -157,5 +194,9 @@ pub(crate) fn merge_schedules(report: &mut ClusterReport, others: &[ClusterRepor
 
 fn key(finding: &Finding) -> (String, String, String) {
     let tier = finding.tier.as_ref().map(ToString::to_string).unwrap_or_default();
-    (finding.rule.clone(), tier, finding.object.clone().unwrap_or_default())
+    (
+        finding.rule.clone(),
+        tier,
+        finding.object.clone().unwrap_or_default(),
+    )
 }

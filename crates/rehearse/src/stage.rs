@@ -48,7 +48,12 @@ impl Setup<'_> {
         }
         settle(&mut server);
         let mut objects: Vec<&Arc<Value>> = self.stage.objects.iter().map(|(object, _)| object).collect();
-        objects.sort_by_key(|object| (object.kind() != "CustomResourceDefinition", object.kind() != "Namespace"));
+        objects.sort_by_key(|object| {
+            (
+                object.kind() != "CustomResourceDefinition",
+                object.kind() != "Namespace",
+            )
+        });
         for object in objects {
             if let Some(namespace) = object.namespace() {
                 ensure_namespace(&mut server, namespace);
@@ -75,12 +80,22 @@ impl Setup<'_> {
             group: kind.group.clone(),
             kind: kind.kind.clone(),
             plural: Some(staged.plural.clone()),
-            scope: if staged.namespaced { Scope::Namespaced } else { Scope::Cluster },
+            scope: if staged.namespaced {
+                Scope::Namespaced
+            } else {
+                Scope::Cluster
+            },
             versions: staged.versions.clone(),
         };
         let mut crd = sketch.to_crd();
-        let known = self.knowledge.custom_kind(&kind.group, &kind.kind).map(|def| &def.initial_status);
-        let initial = known.filter(|status| !status.is_null()).cloned().or_else(|| initial_flux_status(kind));
+        let known = self
+            .knowledge
+            .custom_kind(&kind.group, &kind.kind)
+            .map(|def| &def.initial_status);
+        let initial = known
+            .filter(|status| !status.is_null())
+            .cloned()
+            .or_else(|| initial_flux_status(kind));
         if let Some(status) = initial {
             made::set_initial_status(&mut crd, &status);
         }
@@ -89,22 +104,32 @@ impl Setup<'_> {
 
     /// A kind that somebody unseen may bring is taken to be served from the start.
     fn assume_kind(&self, need: &Need, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
-        let (Needed::Kind { kind, version }, Answer::Nobody { provable: false, .. }) = (&need.needed, &need.answer) else {
+        let (Needed::Kind { kind, version }, Answer::Nobody { provable: false, .. }) =
+            (&need.needed, &need.answer)
+        else {
             return;
         };
-        let namespaced = need.by.namespace.is_some() || need.also.iter().any(|object| object.namespace.is_some());
+        let namespaced =
+            need.by.namespace.is_some() || need.also.iter().any(|object| object.namespace.is_some());
         let sketch = CrdSketch {
             group: kind.group.clone(),
             kind: kind.kind.clone(),
             plural: None,
-            scope: if namespaced { Scope::Namespaced } else { Scope::Cluster },
+            scope: if namespaced {
+                Scope::Namespaced
+            } else {
+                Scope::Cluster
+            },
             versions: vec![version.clone()],
         };
         apply(server, sketch.to_crd());
         assumptions.push(Assumption {
             about: "kind".to_owned(),
             subject: kind.to_string(),
-            assumed: format!("is served from the start; {} needs it and nothing that can be seen brings it", need.by),
+            assumed: format!(
+                "is served from the start; {} needs it and nothing that can be seen brings it",
+                need.by
+            ),
             source: need.origin.file.clone(),
         });
     }
@@ -120,7 +145,9 @@ impl Setup<'_> {
                 ("namespace", format!("Namespace/{namespace}"))
             }
             // Workloads come up with the chart that is installed beside them.
-            Needed::HealthTarget(object) if object.group == "apps" && self.is_chart_namespace(object) => return,
+            Needed::HealthTarget(object) if object.group == "apps" && self.is_chart_namespace(object) => {
+                return;
+            }
             Needed::HealthTarget(object) => {
                 stand_in(object, server);
                 ("object", object.to_string())
@@ -130,7 +157,10 @@ impl Setup<'_> {
         assumptions.push(Assumption {
             about: about.to_owned(),
             subject,
-            assumed: format!("exists; {} needs it and nothing that can be seen brings it", need.by),
+            assumed: format!(
+                "exists; {} needs it and nothing that can be seen brings it",
+                need.by
+            ),
             source: need.origin.file.clone(),
         });
     }
@@ -151,7 +181,9 @@ impl Setup<'_> {
         if seeded.crds_only {
             return;
         }
-        let Some(facts) = release.facts(self.knowledge) else { return };
+        let Some(facts) = release.facts(self.knowledge) else {
+            return;
+        };
         for kind in &facts.kinds {
             let crd = made::crd(kind.def, &kind.versions);
             if server.object(&crd.id()).is_none() {
@@ -160,7 +192,11 @@ impl Setup<'_> {
         }
         for placed in &facts.workloads {
             ensure_namespace(server, &placed.namespace);
-            let version = release.chart.version.as_deref().filter(|_| facts.chart.version_is_app);
+            let version = release
+                .chart
+                .version
+                .as_deref()
+                .filter(|_| facts.chart.version_is_app);
             apply(server, made::workload(placed, version, &release.values));
         }
         for placed in &facts.webhooks {
@@ -174,14 +210,19 @@ impl Setup<'_> {
 
 /// F-005: Flux's own kinds start with an observed generation of -1, all but ExternalArtifact.
 fn initial_flux_status(kind: &GroupKind) -> Option<Value> {
-    let is_flux = matches!(kind.group.as_str(), names::KUSTOMIZE_GROUP | names::HELM_GROUP | names::SOURCE_GROUP);
+    let is_flux = matches!(
+        kind.group.as_str(),
+        names::KUSTOMIZE_GROUP | names::HELM_GROUP | names::SOURCE_GROUP
+    );
     (is_flux && kind.kind != "ExternalArtifact").then(|| json!({"observedGeneration": -1}))
 }
 
 /// An object of which only the name is known, healthy as far as anybody can see.
 fn stand_in(id: &ObjectId, server: &mut ApiServer) {
     if id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-        let Some((plural, group)) = id.name.split_once('.') else { return };
+        let Some((plural, group)) = id.name.split_once('.') else {
+            return;
+        };
         let sketch = CrdSketch {
             group: group.to_owned(),
             kind: plural.to_owned(),
@@ -192,12 +233,20 @@ fn stand_in(id: &ObjectId, server: &mut ApiServer) {
         apply(server, sketch.to_crd());
         return;
     }
-    let Some(resource) = server.resource(&id.group_kind()).cloned() else { return };
-    let Some(version) = resource.versions.first() else { return };
+    let Some(resource) = server.resource(&id.group_kind()).cloned() else {
+        return;
+    };
+    let Some(version) = resource.versions.first() else {
+        return;
+    };
     if let Some(namespace) = &id.namespace {
         ensure_namespace(server, namespace);
     }
-    let api_version = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
+    let api_version = if id.group.is_empty() {
+        version.clone()
+    } else {
+        format!("{}/{version}", id.group)
+    };
     apply(server, made::stand_in(&api_version, id));
 }
 
@@ -209,8 +258,14 @@ fn settle(server: &mut ApiServer) {
 }
 
 fn ensure_namespace(server: &mut ApiServer, namespace: &str) {
-    if server.object(&ObjectId::new("", "Namespace", None, namespace)).is_none() {
-        apply(server, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+    if server
+        .object(&ObjectId::new("", "Namespace", None, namespace))
+        .is_none()
+    {
+        apply(
+            server,
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use firstpass_controllers::kustomization::Obstacle;
 use firstpass_diagnostics::{WaitingFor, WaitingOn};
 use firstpass_flux::names;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
-use firstpass_order::{Answer, Need, Needed, OrderGraph, Provider};
+use firstpass_order::{Need, Needed, OrderGraph, Provider};
 use firstpass_sim::World;
 
 /// Who brings what, looked up by the run.
@@ -38,15 +38,29 @@ impl Bringers<'_> {
             }
             (
                 Needed::Namespace(wanted),
-                Obstacle::NamespaceMissing { namespace, .. } | Obstacle::NamespaceTerminating { namespace, .. },
+                Obstacle::NamespaceMissing { namespace, .. }
+                | Obstacle::NamespaceTerminating { namespace, .. },
             ) => wanted == namespace,
             (Needed::Data { object, .. }, Obstacle::VariableSource { object: missing }) => object == missing,
-            (Needed::HealthTarget(object), Obstacle::Unhealthy { object: unhealthy, .. }) => object == unhealthy,
-            (Needed::Consumer { claim }, Obstacle::Unhealthy { object: unhealthy, .. }) => claim == unhealthy,
+            (
+                Needed::HealthTarget(object),
+                Obstacle::Unhealthy {
+                    object: unhealthy, ..
+                },
+            ) => object == unhealthy,
+            (
+                Needed::Consumer { claim },
+                Obstacle::Unhealthy {
+                    object: unhealthy, ..
+                },
+            ) => claim == unhealthy,
             (Needed::Webhook { kind, .. }, Obstacle::Webhook { object, .. }) => *kind == object.group_kind(),
             _ => false,
         };
-        self.graph.needs.iter().find(|need| need.tier == index && is_it(&need.needed))
+        self.graph
+            .needs
+            .iter()
+            .find(|need| need.tier == index && is_it(&need.needed))
     }
 
     /// The provider of what an obstacle is about.
@@ -64,34 +78,53 @@ impl Bringers<'_> {
     pub(crate) fn wait(&self, tier: &TierName, obstacle: &Obstacle) -> Wait {
         let (waiting_for, what, mut tiers): (WaitingFor, String, BTreeSet<TierName>) = match obstacle {
             Obstacle::Source { source } => (WaitingFor::Source, source.to_string(), self.tier_of(source)),
-            Obstacle::Dependency { tier: dependency, .. } => {
-                (WaitingFor::Dependency, dependency.to_string(), BTreeSet::from([dependency.clone()]))
-            }
+            Obstacle::Dependency { tier: dependency, .. } => (
+                WaitingFor::Dependency,
+                dependency.to_string(),
+                BTreeSet::from([dependency.clone()]),
+            ),
             Obstacle::Release { release, .. } => {
                 let id = release_id(release);
                 (WaitingFor::Dependency, id.to_string(), self.tier_of(&id))
             }
             Obstacle::Build { message } => (WaitingFor::Object, message.clone(), BTreeSet::new()),
-            Obstacle::VariableSource { object } => (WaitingFor::Variable, object.to_string(), self.tier_of(object)),
+            Obstacle::VariableSource { object } => {
+                (WaitingFor::Variable, object.to_string(), self.tier_of(object))
+            }
             Obstacle::UndefinedVariable { name, .. } => (WaitingFor::Variable, name.clone(), BTreeSet::new()),
-            Obstacle::UnknownKind { gvk, .. } => (WaitingFor::Kind, gvk.group_kind().to_string(), BTreeSet::new()),
-            Obstacle::NamespaceMissing { namespace, .. } | Obstacle::NamespaceTerminating { namespace, .. } => {
+            Obstacle::UnknownKind { gvk, .. } => {
+                (WaitingFor::Kind, gvk.group_kind().to_string(), BTreeSet::new())
+            }
+            Obstacle::NamespaceMissing { namespace, .. }
+            | Obstacle::NamespaceTerminating { namespace, .. } => {
                 (WaitingFor::Namespace, namespace.clone(), BTreeSet::new())
             }
-            Obstacle::NamespaceUnset { object } => (WaitingFor::Namespace, object.to_string(), BTreeSet::new()),
+            Obstacle::NamespaceUnset { object } => {
+                (WaitingFor::Namespace, object.to_string(), BTreeSet::new())
+            }
             Obstacle::Webhook { object, .. } => (WaitingFor::Webhook, object.to_string(), BTreeSet::new()),
             Obstacle::Refused { object, .. } | Obstacle::Prune { object, .. } => {
                 (WaitingFor::Object, object.to_string(), BTreeSet::new())
             }
-            Obstacle::Unhealthy { object, .. } => (WaitingFor::Health, object.to_string(), self.behind_health(object)),
+            Obstacle::Unhealthy { object, .. } => {
+                (WaitingFor::Health, object.to_string(), self.behind_health(object))
+            }
             Obstacle::Configuration { message } => (WaitingFor::Object, message.clone(), BTreeSet::new()),
         };
         if tiers.is_empty() {
             tiers.extend(self.provider_tier(tier, obstacle));
         }
-        let named = tiers.iter().find(|named| *named != tier).or(tiers.first()).cloned();
+        let named = tiers
+            .iter()
+            .find(|named| *named != tier)
+            .or(tiers.first())
+            .cloned();
         Wait {
-            on: WaitingOn { waiting_for, what, tier: named },
+            on: WaitingOn {
+                waiting_for,
+                what,
+                tier: named,
+            },
             obstacle: Some(obstacle.clone()),
             tiers,
         }
@@ -103,7 +136,9 @@ impl Bringers<'_> {
 
     /// The tiers that an unhealthy object waits for.
     fn behind_health(&self, id: &ObjectId) -> BTreeSet<TierName> {
-        let Some(namespace) = &id.namespace else { return BTreeSet::new() };
+        let Some(namespace) = &id.namespace else {
+            return BTreeSet::new();
+        };
         let name = TierName::new(namespace, &id.name);
         if id.is(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION) {
             return BTreeSet::from([name]);
@@ -136,13 +171,15 @@ impl Bringers<'_> {
         if let Some(record) = self.world.storage.claims().get(id) {
             return match &record.waits_for {
                 Some(ClaimWait::Consumer { .. }) => self.consumers(id),
-                Some(ClaimWait::Class { class }) => vec![ObjectId::new("storage.k8s.io", "StorageClass", None, class)],
+                Some(ClaimWait::Class { class }) => {
+                    vec![ObjectId::new("storage.k8s.io", "StorageClass", None, class)]
+                }
                 Some(ClaimWait::Volume { .. }) | None => Vec::new(),
             };
         }
-        let release = id.is(names::HELM_GROUP, names::HELM_RELEASE).then(|| {
-            TierName::new(id.namespace.clone().unwrap_or_default(), &id.name)
-        });
+        let release = id
+            .is(names::HELM_GROUP, names::HELM_RELEASE)
+            .then(|| TierName::new(id.namespace.clone().unwrap_or_default(), &id.name));
         let failure = release
             .and_then(|release| self.world.releases.releases().get(&release))
             .and_then(|record| record.last_failure.as_ref());
@@ -152,8 +189,12 @@ impl Bringers<'_> {
             .filter_map(|obstacle| match obstacle {
                 Obstacle::Release { release, .. } => Some(release_id(release)),
                 Obstacle::Source { source } => Some(source.clone()),
-                Obstacle::VariableSource { object } | Obstacle::Unhealthy { object, .. } => Some(object.clone()),
-                Obstacle::NamespaceMissing { namespace, .. } => Some(ObjectId::new("", "Namespace", None, namespace)),
+                Obstacle::VariableSource { object } | Obstacle::Unhealthy { object, .. } => {
+                    Some(object.clone())
+                }
+                Obstacle::NamespaceMissing { namespace, .. } => {
+                    Some(ObjectId::new("", "Namespace", None, namespace))
+                }
                 _ => None,
             })
             .collect()
@@ -167,16 +208,15 @@ impl Bringers<'_> {
         });
         index.into_iter().collect()
     }
-
-    /// Whether the repository proves that nobody brings what an obstacle is about.
-    pub(crate) fn is_provably_missing(&self, tier: &TierName, obstacle: &Obstacle) -> bool {
-        let need = self.need(tier, obstacle);
-        need.is_some_and(|need| matches!(need.answer, Answer::Nobody { provable: true, .. }))
-    }
 }
 
 pub(crate) fn release_id(release: &TierName) -> ObjectId {
-    ObjectId::new(names::HELM_GROUP, names::HELM_RELEASE, Some(&release.namespace), &release.name)
+    ObjectId::new(
+        names::HELM_GROUP,
+        names::HELM_RELEASE,
+        Some(&release.namespace),
+        &release.name,
+    )
 }
 
 /// The tiers that wait, through any chain, for themselves.
@@ -192,13 +232,16 @@ pub(crate) fn circles(waits: &BTreeMap<TierName, Vec<Wait>>) -> BTreeMap<TierNam
         }
         reached
     };
-    let reached: BTreeMap<&TierName, BTreeSet<TierName>> = waits.keys().map(|tier| (tier, reach(tier))).collect();
+    let reached: BTreeMap<&TierName, BTreeSet<TierName>> =
+        waits.keys().map(|tier| (tier, reach(tier))).collect();
     let mut circles = BTreeMap::new();
     for (tier, others) in &reached {
         if !others.contains(*tier) {
             continue;
         }
-        let members = others.iter().filter(|other| reached.get(other).is_some_and(|back| back.contains(*tier)));
+        let members = others
+            .iter()
+            .filter(|other| reached.get(other).is_some_and(|back| back.contains(*tier)));
         circles.insert((*tier).clone(), members.cloned().collect());
     }
     circles
@@ -214,7 +257,11 @@ pub(crate) fn health_text(id: &ObjectId, world: &World) -> String {
     if let Some(record) = world.workloads.workloads().get(id)
         && !record.missing.is_empty()
     {
-        let names: Vec<String> = record.missing.iter().map(|object| format!("`{object}`")).collect();
+        let names: Vec<String> = record
+            .missing
+            .iter()
+            .map(|object| format!("`{object}`"))
+            .collect();
         return format!("its pods wait for {}", names.join(", "));
     }
     if world.server.object(id).is_none() {
@@ -222,7 +269,10 @@ pub(crate) fn health_text(id: &ObjectId, world: &World) -> String {
     }
     let health = firstpass_controllers::readiness::health(id, &world.server, world.settings().flux);
     let ready = world.server.object(id).and_then(|object| {
-        object.condition(names::condition::READY).and_then(|ready| ready.text_at(&["message"])).map(str::to_owned)
+        object
+            .condition(names::condition::READY)
+            .and_then(|ready| ready.text_at(&["message"]))
+            .map(str::to_owned)
     });
     ready.unwrap_or(health.message)
 }

@@ -26,13 +26,21 @@ pub(crate) fn chain(explainer: &Explainer<'_>, tier: &TierName) -> Option<String
 
 fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String) {
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
-    let _ = writeln!(text, "`{}` is Ready after {ready:.1} s, with {} attempts.", view.name, view.record.attempts);
+    let _ = writeln!(
+        text,
+        "`{}` is Ready after {ready:.1} s, with {} attempts.",
+        view.name, view.record.attempts
+    );
     for wait in &view.waits {
         let _ = writeln!(text, "  on the way it waited for {}", waiting_text(wait));
     }
     for failure in &view.record.failures {
         let began = explainer.seconds(failure.began_at);
-        let _ = writeln!(text, "  the attempt at {began:.1} s failed: {}", first_line(&failure.failure.message));
+        let _ = writeln!(
+            text,
+            "  the attempt at {began:.1} s failed: {}",
+            first_line(&failure.failure.message)
+        );
     }
 }
 
@@ -45,7 +53,11 @@ fn describe(
 ) {
     let indent = "  ".repeat(depth);
     if !seen.insert(view.name.clone()) {
-        let _ = writeln!(text, "{indent}`{}`: see above; this closes the circle.", view.name);
+        let _ = writeln!(
+            text,
+            "{indent}`{}`: see above; this closes the circle.",
+            view.name
+        );
         return;
     }
     if view.state == TierState::Suspended {
@@ -74,10 +86,15 @@ fn describe(
 pub(crate) fn waiting_text(wait: &Wait) -> String {
     let what = &wait.on.what;
     match &wait.obstacle {
-        None => format!("`{what}`, which `{}` applies", wait.on.tier.as_ref().map(ToString::to_string).unwrap_or_default()),
+        None => format!(
+            "`{what}`, which `{}` applies",
+            wait.on.tier.as_ref().map(ToString::to_string).unwrap_or_default()
+        ),
         Some(Obstacle::Dependency { .. }) => format!("its dependency `{what}`"),
         Some(Obstacle::UnknownKind { object, .. }) => format!("the kind `{what}`, which `{object}` is of"),
-        Some(Obstacle::NamespaceMissing { object, .. }) => format!("the namespace `{what}`, where `{object}` belongs"),
+        Some(Obstacle::NamespaceMissing { object, .. }) => {
+            format!("the namespace `{what}`, where `{object}` belongs")
+        }
         Some(Obstacle::NamespaceTerminating { .. }) => format!("the namespace `{what}` to be gone"),
         Some(Obstacle::Webhook { .. }) => format!("the admission webhook that is asked about `{what}`"),
         Some(Obstacle::Unhealthy { .. }) => format!("`{what}` to be healthy"),
@@ -94,12 +111,20 @@ fn because(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> Option<St
         Obstacle::UnknownKind { .. } | Obstacle::NamespaceMissing { .. } => {
             let bringers = explainer.bringers();
             let provider = bringers.provider(&view.name, obstacle)?;
-            let place = provider.tier.map(|tier| explainer.script.graph.tiers.name(tier).to_string());
+            let place = provider
+                .tier
+                .map(|tier| explainer.script.graph.tiers.name(tier).to_string());
             let place = place.map_or_else(String::new, |tier| format!(", in `{tier}`"));
-            Some(format!("{}{place} ({}).", provided_by(&provider.how, provider.object.as_ref()), provider.source))
+            Some(format!(
+                "{}{place} ({}).",
+                provided_by(&provider.how, provider.object.as_ref()),
+                provider.source
+            ))
         }
         Obstacle::Unhealthy { object, .. } => Some(format!("{}.", health_text(object, explainer.world))),
-        Obstacle::Refused { message, .. } | Obstacle::Build { message } => Some(first_line(message).to_owned()),
+        Obstacle::Refused { message, .. } | Obstacle::Build { message } => {
+            Some(first_line(message).to_owned())
+        }
         _ => None,
     }
 }
@@ -110,8 +135,12 @@ pub(crate) fn provided_by(how: &How, object: Option<&ObjectId>) -> String {
     match how {
         How::Manifest => format!("{object} brings it"),
         How::Chart { chart } => format!("the chart {chart} of {object} brings it"),
-        How::OperatorStart { operator } => format!("{operator} registers it when it starts, which takes {object}"),
-        How::OperatorObject { operator, trigger, .. } => {
+        How::OperatorStart { operator } => {
+            format!("{operator} registers it when it starts, which takes {object}")
+        }
+        How::OperatorObject {
+            operator, trigger, ..
+        } => {
             format!("{operator} creates it only after it has reconciled `{trigger}`")
         }
     }

@@ -102,7 +102,11 @@ impl World {
             Obstacle::Dependency {
                 tier,
                 state: DependencyState::NotReady | DependencyState::OtherRevision,
-            } => self.kustomizations.tiers().get(tier).is_some_and(|record| record.ready_at.is_some() && self.is_settled(record)),
+            } => self
+                .kustomizations
+                .tiers()
+                .get(tier)
+                .is_some_and(|record| record.ready_at.is_some() && self.is_settled(record)),
             _ => false,
         });
         let tried = outcome.began_at > self.progress().changed_at || due.is_none();

@@ -25,7 +25,7 @@ pub fn text(lines: &[Line], epoch: Time) -> String {
         let micros = at.since(epoch).as_micros();
         let time = format!("{}.{:03}", micros / 1_000_000, micros / 1000 % 1000);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{time:>11}  {actor:<22}  {subject:<48}  {what}");
+        let _ = writeln!(text, "{time:>11}  {actor:<23}  {subject:<48}  {what}");
     }
     text
 }
@@ -45,7 +45,7 @@ mod tests {
         let text = text(&[line], Time::START);
         assert_eq!(
             text,
-            "     12.750  kubelet                 Deployment/web/web                                available\n"
+            "     12.750  kubelet                  Deployment/web/web                                available\n"
         );
     }
 }

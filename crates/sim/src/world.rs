@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Cursor, Duration, Event, EventType, Time};
 use firstpass_controllers::{
-    Contents, Context, Controller, Delays, HelmController, KustomizationController, Line, OperatorController,
-    SourceController, StorageController, WorkloadController,
+    Contents, Context, Controller, Delays, HelmController, Journal, KustomizationController, Line,
+    OperatorController, SourceController, StorageController, WorkloadController,
 };
 use firstpass_flux::ControllerSettings;
 use firstpass_knowledge::Knowledge;
-use firstpass_object::{ObjectExt, ObjectId};
-use serde_json::Value;
+use firstpass_object::ObjectId;
 
 use crate::progress::Progress;
 
@@ -51,7 +50,7 @@ pub struct World {
     /// Operators.
     pub operators: OperatorController,
     cursor: Cursor,
-    journal: Vec<Line>,
+    journal: Journal,
     epoch: Time,
     progress: Progress,
 }
@@ -69,7 +68,7 @@ impl World {
             contents,
             setting,
             cursor: Cursor::default(),
-            journal: Vec::new(),
+            journal: Journal::default(),
             epoch: Time::START,
             progress: Progress::default(),
             server,
@@ -88,13 +87,13 @@ impl World {
 
     /// What happened so far.
     pub fn journal(&self) -> &[Line] {
-        &self.journal
+        self.journal.lines()
     }
 
     /// Starts the record anew: what happened so far is the stage, and times count from now on.
     pub fn begin_record(&mut self) {
         self.deliver();
-        self.journal.clear();
+        self.journal.clear(&self.server);
         self.epoch = self.now();
     }
 
@@ -230,6 +229,7 @@ impl World {
     /// Tells everybody what changed, until nothing changes any more at this moment.
     fn deliver(&mut self) {
         loop {
+            self.journal.catch_up(&self.server);
             let events: Vec<Event> = self.server.events_since(self.cursor).cloned().collect();
             if events.is_empty() {
                 return;
@@ -237,7 +237,6 @@ impl World {
             self.cursor = self.server.log().head();
             for event in &events {
                 self.progress.note(event);
-                self.note(event);
                 let (old, new) = match event.event_type {
                     EventType::Added => (None, Some(&event.object)),
                     EventType::Modified => (event.previous.as_ref(), Some(&event.object)),
@@ -249,27 +248,4 @@ impl World {
             }
         }
     }
-
-    fn note(&mut self, event: &Event) {
-        let what = match event.event_type {
-            EventType::Added => "created",
-            EventType::Deleted => "gone",
-            EventType::Modified if is_new_generation(event) => "configured",
-            EventType::Modified => return,
-        };
-        self.journal.push(Line {
-            at: event.at,
-            actor: event.by.to_string().into(),
-            subject: event.id.to_string(),
-            what: what.to_owned(),
-        });
-    }
-}
-
-fn is_new_generation(event: &Event) -> bool {
-    let generation = |object: &Value| object.at(&["metadata", "generation"]).cloned();
-    event
-        .previous
-        .as_ref()
-        .is_some_and(|previous| generation(previous) != generation(&event.object))
 }

@@ -54,11 +54,20 @@ fn times_of(world: &World, name: &str, what: &str) -> Vec<f64> {
 #[test]
 fn a_new_kustomization_is_looked_at_after_750_ms() {
     // F-110, F-1301, F-1105
-    let mut world = world(&[("root", vec![kustomization("a", json!({}))]), ("a", vec![config_map("a")])], "2.9");
+    let mut world = world(
+        &[
+            ("root", vec![kustomization("a", json!({}))]),
+            ("a", vec![config_map("a")]),
+        ],
+        "2.9",
+    );
     world.run_until_quiet(hour(1));
     let created = times_of(&world, "a", "created")[0];
     let attempt = times_of(&world, "a", "attempt at")[0];
-    assert!((attempt - created - 0.75).abs() < 1e-6, "created at {created}, first attempt at {attempt}");
+    assert!(
+        (attempt - created - 0.75).abs() < 1e-6,
+        "created at {created}, first attempt at {attempt}"
+    );
 }
 
 #[test]
@@ -66,7 +75,13 @@ fn dependents_look_again_every_30_seconds() {
     // F-106, F-126: nothing wakes them earlier.
     let mut world = world(
         &[
-            ("root", vec![kustomization("b", json!({"dependsOn": [{"name": "a"}]})), kustomization("a", json!({"wait": true}))]),
+            (
+                "root",
+                vec![
+                    kustomization("b", json!({"dependsOn": [{"name": "a"}]})),
+                    kustomization("a", json!({"wait": true})),
+                ],
+            ),
             ("a", vec![deployment("slow")]),
             ("b", vec![config_map("b")]),
         ],
@@ -82,7 +97,13 @@ fn dependents_look_again_every_30_seconds() {
 fn failures_come_back_after_the_retry_interval_and_without_one_after_the_interval() {
     // F-004, F-139
     let paths = [
-        ("root", vec![kustomization("a", json!({"retryInterval": "2m"})), kustomization("b", json!({"interval": "7m"}))]),
+        (
+            "root",
+            vec![
+                kustomization("a", json!({"retryInterval": "2m"})),
+                kustomization("b", json!({"interval": "7m"})),
+            ],
+        ),
         ("a", vec![widget("a")]),
         ("b", vec![widget("b")]),
     ];
@@ -91,10 +112,22 @@ fn failures_come_back_after_the_retry_interval_and_without_one_after_the_interva
     let gaps = |name: &str| -> Vec<f64> {
         let failed = times_of(&world, name, "Ready=False ReconciliationFailed");
         let began = times_of(&world, name, "attempt at");
-        failed.iter().zip(&began[1..]).map(|(failed, began)| began - failed).collect()
+        failed
+            .iter()
+            .zip(&began[1..])
+            .map(|(failed, began)| began - failed)
+            .collect()
     };
-    assert!(gaps("a").iter().all(|gap| (gap - 120.0).abs() < 1e-6), "{:?}", gaps("a"));
-    assert!(gaps("b").iter().all(|gap| (gap - 420.0).abs() < 1e-6), "{:?}", gaps("b"));
+    assert!(
+        gaps("a").iter().all(|gap| (gap - 120.0).abs() < 1e-6),
+        "{:?}",
+        gaps("a")
+    );
+    assert!(
+        gaps("b").iter().all(|gap| (gap - 420.0).abs() < 1e-6),
+        "{:?}",
+        gaps("b")
+    );
     assert!(gaps("a").len() > 3);
 }
 
@@ -105,28 +138,72 @@ fn definitions_and_classes_stay_applied_although_the_last_stage_fails() {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "media"}});
     let paths = [
         ("root", vec![kustomization("a", json!({}))]),
-        ("a", vec![widget("a"), config_map("c"), class, namespace, widget_crd(), json!({"apiVersion": "other.example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}})]),
+        (
+            "a",
+            vec![
+                widget("a"),
+                config_map("c"),
+                class,
+                namespace,
+                widget_crd(),
+                json!({"apiVersion": "other.example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}}),
+            ],
+        ),
     ];
     for flux in ["2.4", "2.9"] {
         let mut world = world(&paths, flux);
         world.run_until_quiet(hour(1));
         let has = |id: &ObjectId| world.server.object(id).is_some();
-        assert!(has(&ObjectId::new("storage.k8s.io", "StorageClass", None, "fast")));
+        assert!(has(&ObjectId::new(
+            "storage.k8s.io",
+            "StorageClass",
+            None,
+            "fast"
+        )));
         assert!(has(&ObjectId::new("", "Namespace", None, "media")));
-        assert!(has(&ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", None, "widgets.example.com")));
+        assert!(has(&ObjectId::new(
+            "apiextensions.k8s.io",
+            "CustomResourceDefinition",
+            None,
+            "widgets.example.com"
+        )));
         assert!(!has(&id("ConfigMap", "c")));
-        assert!(!has(&ObjectId::new("example.com", "Widget", Some("default"), "a")));
-        let object = world.server.object(&ObjectId::new("kustomize.toolkit.fluxcd.io", "Kustomization", Some("flux-system"), "a")).unwrap();
+        assert!(!has(&ObjectId::new(
+            "example.com",
+            "Widget",
+            Some("default"),
+            "a"
+        )));
+        let object = world
+            .server
+            .object(&ObjectId::new(
+                "kustomize.toolkit.fluxcd.io",
+                "Kustomization",
+                Some("flux-system"),
+                "a",
+            ))
+            .unwrap();
         assert!(object.at(&["status", "inventory"]).is_none());
-        let message = object.condition("Ready").unwrap()["message"].as_str().unwrap().to_owned();
-        assert!(message.starts_with("Gadget/g dry-run failed: no matches for kind \"Gadget\" in version \"other.example.com/v1\""), "{message}");
+        let message = object.condition("Ready").unwrap()["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            message.starts_with(
+                "Gadget/g dry-run failed: no matches for kind \"Gadget\" in version \"other.example.com/v1\""
+            ),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn a_crd_and_its_objects_apply_in_one_attempt() {
     // F-220
-    let paths = [("root", vec![kustomization("a", json!({}))]), ("a", vec![widget("a"), widget_crd()])];
+    let paths = [
+        ("root", vec![kustomization("a", json!({}))]),
+        ("a", vec![widget("a"), widget_crd()]),
+    ];
     let mut world = world(&paths, "2.9");
     world.run_until_quiet(hour(1));
     assert_eq!(world.kustomizations.tiers()[&tier("a")].failures, []);
@@ -137,19 +214,36 @@ fn a_crd_and_its_objects_apply_in_one_attempt() {
 fn error_texts_are_flux_s() {
     // F-222, F-300, F-302
     let mut no_namespace = config_map("n");
-    no_namespace["metadata"].as_object_mut().unwrap().remove("namespace");
+    no_namespace["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("namespace");
     let mut elsewhere = config_map("e");
     elsewhere["metadata"]["namespace"] = json!("nowhere");
     let paths = [
-        ("root", vec![kustomization("a", json!({})), kustomization("b", json!({}))]),
+        (
+            "root",
+            vec![kustomization("a", json!({})), kustomization("b", json!({}))],
+        ),
         ("a", vec![no_namespace]),
         ("b", vec![elsewhere]),
     ];
     let mut world = world(&paths, "2.9");
     world.run_until_quiet(hour(1));
-    let message = |name: &str| world.kustomizations.tiers()[&tier(name)].failures[0].failure.message.clone();
-    assert_eq!(message("a").lines().next().unwrap(), "ConfigMap/n namespace not specified: the server could not find the requested resource");
-    assert_eq!(message("b").lines().next().unwrap(), "ConfigMap/nowhere/e not found: namespaces \"nowhere\" not found");
+    let message = |name: &str| {
+        world.kustomizations.tiers()[&tier(name)].failures[0]
+            .failure
+            .message
+            .clone()
+    };
+    assert_eq!(
+        message("a").lines().next().unwrap(),
+        "ConfigMap/n namespace not specified: the server could not find the requested resource"
+    );
+    assert_eq!(
+        message("b").lines().next().unwrap(),
+        "ConfigMap/nowhere/e not found: namespaces \"nowhere\" not found"
+    );
 }
 
 #[test]
@@ -170,23 +264,40 @@ fn a_health_wait_keeps_its_worker() {
     let failure = &world.kustomizations.tiers()[&tier("stuck0")].failures[0].failure;
     // F-505, F-141
     assert_eq!(failure.reason, "HealthCheckFailed");
-    assert_eq!(failure.message, "health check failed after 5m0s: timeout waiting for: [Deployment/default/none status: 'NotFound']");
+    assert_eq!(
+        failure.message,
+        "health check failed after 5m0s: timeout waiting for: [Deployment/default/none status: 'NotFound']"
+    );
 }
 
 #[test]
 fn the_timeout_has_a_floor_of_30_seconds() {
     // F-002, F-108
     let spec = json!({"timeout": "10s", "healthChecks": [{"kind": "Deployment", "name": "none", "namespace": "default"}]});
-    let mut world = world(&[("root", vec![kustomization("a", spec)]), ("a", vec![config_map("a")])], "2.9");
+    let mut world = world(
+        &[
+            ("root", vec![kustomization("a", spec)]),
+            ("a", vec![config_map("a")]),
+        ],
+        "2.9",
+    );
     world.run_for(Duration::from_secs(60));
-    let message = &world.kustomizations.tiers()[&tier("a")].failures[0].failure.message;
-    assert!(message.starts_with("health check failed after 30s: "), "{message}");
+    let message = &world.kustomizations.tiers()[&tier("a")].failures[0]
+        .failure
+        .message;
+    assert!(
+        message.starts_with("health check failed after 30s: "),
+        "{message}"
+    );
 }
 
 #[test]
 fn waiting_for_an_object_that_reports_nothing_proves_nothing() {
     // F-515, F-1303: Current at the first poll.
-    let paths = [("root", vec![kustomization("a", json!({"wait": true}))]), ("a", vec![widget_crd(), widget("w")])];
+    let paths = [
+        ("root", vec![kustomization("a", json!({"wait": true}))]),
+        ("a", vec![widget_crd(), widget("w")]),
+    ];
     let mut world = world(&paths, "2.9");
     world.run_until_quiet(hour(1));
     let record = &world.kustomizations.tiers()[&tier("a")];
@@ -200,12 +311,25 @@ fn expressions_decide_about_health() {
         "wait": true, "timeout": "1m",
         "healthCheckExprs": [{"apiVersion": "example.com/v1", "kind": "Widget", "current": "status.phase == 'Deployed'"}],
     });
-    let mut world = world(&[("root", vec![kustomization("a", spec)]), ("a", vec![widget_crd(), widget("w")])], "2.9");
+    let mut world = world(
+        &[
+            ("root", vec![kustomization("a", spec)]),
+            ("a", vec![widget_crd(), widget("w")]),
+        ],
+        "2.9",
+    );
     world.run_for(Duration::from_secs(20));
     assert!(world.kustomizations.tiers()[&tier("a")].ready_at.is_none());
     let mut object = widget("w");
     object["status"] = json!({"phase": "Deployed"});
-    world.intervene(|server| server.call(&Request::UpdateStatus { object: object.into(), manager: "operator".into() })).unwrap();
+    world
+        .intervene(|server| {
+            server.call(&Request::UpdateStatus {
+                object: object.into(),
+                manager: "operator".into(),
+            })
+        })
+        .unwrap();
     world.run_for(Duration::from_secs(10));
     assert!(world.kustomizations.tiers()[&tier("a")].ready_at.is_some());
 }
@@ -214,10 +338,27 @@ fn expressions_decide_about_health() {
 fn bad_expressions_are_terminal() {
     // F-143, F-125
     let spec = json!({"wait": true, "healthCheckExprs": [{"apiVersion": "example.com/v1", "kind": "Widget", "current": "status.phase =="}]});
-    let mut world = world(&[("root", vec![kustomization("a", spec)]), ("a", vec![config_map("a")])], "2.9");
+    let mut world = world(
+        &[
+            ("root", vec![kustomization("a", spec)]),
+            ("a", vec![config_map("a")]),
+        ],
+        "2.9",
+    );
     assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
-    let object = world.server.object(&ObjectId::new("kustomize.toolkit.fluxcd.io", "Kustomization", Some("flux-system"), "a")).unwrap();
-    assert_eq!(object.condition("Ready").unwrap()["reason"], "InvalidCELExpression");
+    let object = world
+        .server
+        .object(&ObjectId::new(
+            "kustomize.toolkit.fluxcd.io",
+            "Kustomization",
+            Some("flux-system"),
+            "a",
+        ))
+        .unwrap();
+    assert_eq!(
+        object.condition("Ready").unwrap()["reason"],
+        "InvalidCELExpression"
+    );
     assert!(object.condition_is_true("Stalled"));
     assert_eq!(world.kustomizations.due(&tier("a")), None);
 }
@@ -225,22 +366,60 @@ fn bad_expressions_are_terminal() {
 #[test]
 fn what_is_no_longer_built_is_pruned_in_reverse_order() {
     // F-402, F-410 to F-412
-    let before = contents("main@sha1:1", &[("root", vec![kustomization("a", json!({}))]), ("a", vec![config_map("keep"), config_map("b"), config_map("a")])]);
-    let after = contents("main@sha1:2", &[("root", vec![kustomization("a", json!({}))]), ("a", vec![config_map("keep")])]);
+    let before = contents(
+        "main@sha1:1",
+        &[
+            ("root", vec![kustomization("a", json!({}))]),
+            ("a", vec![config_map("keep"), config_map("b"), config_map("a")]),
+        ],
+    );
+    let after = contents(
+        "main@sha1:2",
+        &[
+            ("root", vec![kustomization("a", json!({}))]),
+            ("a", vec![config_map("keep")]),
+        ],
+    );
     let mut world = world_of(Arc::new(before), "2.9", 0);
     world.run_until_quiet(hour(1));
     world.move_to(Arc::new(after));
     world.run_until_quiet(hour(2));
     assert!(world.server.object(&id("ConfigMap", "keep")).is_some());
-    let pruned: Vec<&str> = world.journal().iter().filter(|line| line.what.starts_with("pruned")).map(|line| line.subject.as_str()).collect();
-    assert_eq!(pruned, ["ConfigMap/default/b", "ConfigMap/default/a"], "{}", trace::text(world.journal(), world.epoch()));
-    assert_eq!(world.kustomizations.tiers()[&tier("a")].revision.as_deref(), Some("main@sha1:2"));
+    let pruned: Vec<&str> = world
+        .journal()
+        .iter()
+        .filter(|line| line.what.starts_with("pruned"))
+        .map(|line| line.subject.as_str())
+        .collect();
+    assert_eq!(
+        pruned,
+        ["ConfigMap/default/b", "ConfigMap/default/a"],
+        "{}",
+        trace::text(world.journal(), world.epoch())
+    );
+    assert_eq!(
+        world.kustomizations.tiers()[&tier("a")].revision.as_deref(),
+        Some("main@sha1:2")
+    );
 }
 
 #[test]
 fn a_removed_kustomization_takes_its_objects_along() {
     // F-430, F-434
-    let before = contents("main@sha1:1", &[("root", vec![kustomization("a", json!({})), kustomization("b", json!({"deletionPolicy": "Orphan"}))]), ("a", vec![config_map("a")]), ("b", vec![config_map("b")])]);
+    let before = contents(
+        "main@sha1:1",
+        &[
+            (
+                "root",
+                vec![
+                    kustomization("a", json!({})),
+                    kustomization("b", json!({"deletionPolicy": "Orphan"})),
+                ],
+            ),
+            ("a", vec![config_map("a")]),
+            ("b", vec![config_map("b")]),
+        ],
+    );
     let after = contents("main@sha1:2", &[("root", vec![])]);
     let mut world = world_of(Arc::new(before), "2.9", 0);
     world.run_until_quiet(hour(1));
@@ -256,7 +435,13 @@ fn a_removed_kustomization_takes_its_objects_along() {
 fn a_suspended_kustomization_is_left_alone_and_holds_its_dependents() {
     // F-110, F-128
     let paths = [
-        ("root", vec![kustomization("a", json!({"suspend": true})), kustomization("b", json!({"dependsOn": [{"name": "a"}]}))]),
+        (
+            "root",
+            vec![
+                kustomization("a", json!({"suspend": true})),
+                kustomization("b", json!({"dependsOn": [{"name": "a"}]})),
+            ],
+        ),
         ("a", vec![config_map("a")]),
         ("b", vec![config_map("b")]),
     ];
@@ -264,7 +449,9 @@ fn a_suspended_kustomization_is_left_alone_and_holds_its_dependents() {
     assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
     assert!(world.server.object(&id("ConfigMap", "a")).is_none());
     let last = world.kustomizations.tiers()[&tier("b")].last.clone().unwrap();
-    let OutcomeResult::Failed(failure) = last.result else { panic!("b is not held") };
+    let OutcomeResult::Failed(failure) = last.result else {
+        panic!("b is not held")
+    };
     assert!(matches!(failure.obstacles[..], [Obstacle::Dependency { .. }]));
 }
 
@@ -290,10 +477,18 @@ fn force_deletes_what_cannot_be_changed() {
         world.move_to(Arc::new(after));
         world.run_until_quiet(hour(2));
         let record = &world.kustomizations.tiers()[&tier("a")];
-        assert_eq!(record.revision.as_deref() == Some("main@sha1:2"), force, "{}", trace::text(world.journal(), world.epoch()));
+        assert_eq!(
+            record.revision.as_deref() == Some("main@sha1:2"),
+            force,
+            "{}",
+            trace::text(world.journal(), world.epoch())
+        );
         if !force {
             let message = &record.failures[0].failure.message;
-            assert!(message.starts_with("Job/default/j dry-run failed (Invalid): "), "{message}");
+            assert!(
+                message.starts_with("Job/default/j dry-run failed (Invalid): "),
+                "{message}"
+            );
         }
     }
 }
@@ -301,7 +496,13 @@ fn force_deletes_what_cannot_be_changed() {
 #[test]
 fn same_seed_same_trace() {
     let paths = [
-        ("root", vec![kustomization("a", json!({"wait": true})), kustomization("b", json!({"dependsOn": [{"name": "a"}], "wait": true}))]),
+        (
+            "root",
+            vec![
+                kustomization("a", json!({"wait": true})),
+                kustomization("b", json!({"dependsOn": [{"name": "a"}], "wait": true})),
+            ],
+        ),
         ("a", vec![deployment("a"), widget_crd()]),
         ("b", vec![deployment("b"), widget("b")]),
     ];
@@ -317,17 +518,31 @@ fn same_seed_same_trace() {
 
 #[test]
 fn a_fork_goes_its_own_way() {
-    let paths = [("root", vec![kustomization("a", json!({}))]), ("a", vec![config_map("a")])];
+    let paths = [
+        ("root", vec![kustomization("a", json!({}))]),
+        ("a", vec![config_map("a")]),
+    ];
     let mut world = world(&paths, "2.9");
     world.run_for(Duration::from_secs(1));
     let mut fork = world.clone();
     fork.run_until_quiet(hour(1));
     assert!(fork.server.object(&id("ConfigMap", "a")).is_some());
     assert!(world.server.object(&id("ConfigMap", "a")).is_none());
-    world.intervene(|server| {
-        let target = Target::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", Some("flux-system"), "root");
-        server.call(&Request::Patch { target, patch: json!({"spec": {"suspend": true}}), manager: "person".into() })
-    }).unwrap();
+    world
+        .intervene(|server| {
+            let target = Target::new(
+                "kustomize.toolkit.fluxcd.io/v1",
+                "Kustomization",
+                Some("flux-system"),
+                "root",
+            );
+            server.call(&Request::Patch {
+                target,
+                patch: json!({"spec": {"suspend": true}}),
+                manager: "person".into(),
+            })
+        })
+        .unwrap();
     world.run_until_quiet(hour(1));
     assert!(world.server.object(&id("ConfigMap", "a")).is_none());
 }

@@ -13,31 +13,47 @@ use firstpass_source::{RepoPath, Tree, WorkTree};
 
 /// What differs between rehearsals of one repository.
 #[derive(Clone, Debug, Default)]
-pub struct How {
-    pub flux: Option<FluxVersion>,
-    pub stage: StageOptions,
-    pub options: Options,
+pub(crate) struct How {
+    pub(crate) flux: Option<FluxVersion>,
+    pub(crate) stage: StageOptions,
+    pub(crate) options: Options,
     /// Without the findings of the rules: only what the run itself finds.
-    pub without_rules: bool,
+    pub(crate) without_rules: bool,
 }
 
-pub fn script(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Script {
+pub(crate) fn script(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Script {
     let repository = Repository::open(tree).unwrap();
     let entry = repository.entry(&RepoPath::clamped(entry)).unwrap();
-    let options = firstpass_render::Options { flux: how.flux, ..Default::default() };
+    let options = firstpass_render::Options { flux: how.flux };
     let cluster = Arc::new(render_cluster(&repository, &entry, &options));
     let knowledge = Knowledge::builtin();
     let helmfiles = repository.helmfiles(&cluster.entry);
-    let stage = Arc::new(Stage::set(&cluster, &**repository.tree(), &helmfiles, &knowledge, &how.stage));
+    let stage = Arc::new(Stage::set(
+        &cluster,
+        &**repository.tree(),
+        &helmfiles,
+        &knowledge,
+        &how.stage,
+    ));
     let graph = Arc::new(OrderGraph::build(&cluster, &stage, &knowledge));
-    let findings = if how.without_rules { Vec::new() } else { cluster.findings() };
-    Script { cluster, stage, graph, knowledge, findings: findings.into() }
+    let findings = if how.without_rules {
+        Vec::new()
+    } else {
+        cluster.findings()
+    };
+    Script {
+        cluster,
+        stage,
+        graph,
+        knowledge,
+        findings: findings.into(),
+    }
 }
 
-pub fn rehearse(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Rehearsal {
+pub(crate) fn rehearse(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Rehearsal {
     script(tree, entry, how).rehearse(&how.options)
 }
 
-pub fn directory(path: &Path) -> Arc<dyn Tree> {
+pub(crate) fn directory(path: &Path) -> Arc<dyn Tree> {
     Arc::new(WorkTree::open(path).unwrap())
 }
