@@ -56,7 +56,7 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, target: &ObjectId
     if let Some(answer) = made_at_runtime(world, target) {
         return answer;
     }
-    let provable = world.unknowns.is_empty() && nobody_else_makes(world, target);
+    let provable = never_a_kind(target) || world.unknowns.is_empty() && nobody_else_makes(world, target);
     Answer::Nobody {
         provable,
         hint: near_miss(world, target),
@@ -122,6 +122,14 @@ fn made_at_runtime(world: &World<'_>, target: &ObjectId) -> Option<Answer> {
         }
     }
     None
+}
+
+/// Whether Kubernetes owns the group and has no such kind in it: a check without `apiVersion` means `apps/v1` (F-501).
+fn never_a_kind(target: &ObjectId) -> bool {
+    let owned = firstpass_schema::kinds::all()
+        .iter()
+        .any(|kind| kind.group == target.group);
+    owned && firstpass_schema::kinds::versions_of(&target.group, &target.kind).is_empty()
 }
 
 /// Whether no chart and no operator could make the object: what a known chart starts is known only in part.

@@ -19,6 +19,19 @@ pub(super) fn check_template(
     path: &Path<'_>,
     restart_policies: &[&str],
 ) {
+    check_spec(checker, &template["spec"], &path.field("spec"));
+    check_template_alone(checker, template, path, restart_policies);
+}
+
+/// Checks the template of a StatefulSet: of its pods Kubernetes looks at the labels, the annotations and the restart policy
+/// only, as the volumes of the claim templates are not among those of the template
+/// (kubernetes pkg/apis/apps/validation, ValidatePodTemplateSpecForStatefulSet).
+pub(super) fn check_template_alone(
+    checker: &mut Checker<'_>,
+    template: &Value,
+    path: &Path<'_>,
+    restart_policies: &[&str],
+) {
     let meta = path.field("metadata");
     metadata::labels(checker, &template["metadata"]["labels"], &meta.field("labels"));
     metadata::annotations(
@@ -27,7 +40,6 @@ pub(super) fn check_template(
         &meta.field("annotations"),
     );
     let spec_path = path.field("spec");
-    check_spec(checker, &template["spec"], &spec_path);
     match template.text_at(&["spec", "restartPolicy"]) {
         Some(policy) if POLICIES.contains(&policy) => {
             checker.one_of(spec_path.field("restartPolicy"), policy, restart_policies);

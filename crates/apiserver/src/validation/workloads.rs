@@ -13,7 +13,11 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
         checker.non_negative(spec, &path, field);
     }
     check_selector(checker, spec, &path, kind);
-    pod::check_template(checker, &spec["template"], &path.field("template"), &["Always"]);
+    let check_template = match kind {
+        "StatefulSet" => pod::check_template_alone,
+        _ => pod::check_template,
+    };
+    check_template(checker, &spec["template"], &path.field("template"), &["Always"]);
     match kind {
         "Deployment" => deployment(checker, spec, &path),
         "StatefulSet" => stateful_set(checker, spec, &path),
