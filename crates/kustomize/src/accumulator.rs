@@ -27,7 +27,12 @@ impl Accumulator {
         let is_default = std::ptr::eq(other, defaults());
         match &mut self.config {
             None if is_default => self.config = Some(Cow::Borrowed(defaults())),
-            None => self.config = Some(Cow::Owned(other.clone())),
+            None => {
+                // What is merged loses the specs that others cover, even if there was nothing before.
+                let mut config = TransformerConfig::default();
+                config.merge(other)?;
+                self.config = Some(Cow::Owned(config));
+            }
             Some(Cow::Borrowed(_)) if is_default || other.is_empty() => {}
             Some(config) => config.to_mut().merge(other)?,
         }

@@ -253,7 +253,20 @@ fn clean_up(resources: &mut ResMap, file: &KustomizationFile, by: &By<'_>) -> Re
 fn output(resource: crate::resource::Resource) -> Result<Resource, Error> {
     let value = resource.node().to_json().map_err(|error| {
         let file = RepoPath::clamped(&resource.origin.file);
-        Error::unreadable(&file, &error)
+        if error.mark != Mark::NONE {
+            return Error::unreadable(&file, &error);
+        }
+        // No text stands behind the node: kustomize made it, and wrote it in a way that it cannot read.
+        let place = Mark {
+            line: resource.origin.line,
+            column: 1,
+        };
+        Error::new(format!("{} cannot be written: {}", resource.current_id(), error.message))
+            .at(&file, place)
+            .help(
+                "kustomize writes the keys of labels, annotations and generated data without quotes: they may not look \
+                 like numbers or booleans",
+            )
     })?;
     Ok(Resource {
         value,

@@ -13,7 +13,7 @@ use firstpass_yaml::{Mark, Node, NodeKind, Scalar, Style, Tag};
 use crate::Error;
 use crate::file::{GeneratorArgs, GeneratorOptions, Located};
 use crate::resource::{Resource, notes, string_map_node};
-use crate::scalar::text_of;
+use crate::scalar::{self, text_of};
 use crate::session::Site;
 
 pub(crate) use iam::IamPolicy;
@@ -164,7 +164,7 @@ fn fill_config_map(root: &mut firstpass_yaml::Map, data: &BTreeMap<String, Vec<u
             Err(_) => ("binaryData", base64_lines(bytes)),
         };
         if let Some(map) = root.get_or_insert_with(field, Node::map).as_map_mut() {
-            map.insert(key, string(text));
+            map.push(scalar::key(key), string(text));
         }
     }
 }
@@ -178,7 +178,7 @@ fn fill_secret(root: &mut firstpass_yaml::Map, args: &GeneratorArgs, data: &BTre
     root.insert("type", Node::string(secret_type));
     let encoded = data
         .iter()
-        .map(|(key, bytes)| (Node::string(key.as_str()), string(base64_lines(bytes))));
+        .map(|(key, bytes)| (scalar::key(key), string(base64_lines(bytes))));
     root.insert("data", Node::new(NodeKind::Map(encoded.collect())));
 }
 

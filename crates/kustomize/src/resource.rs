@@ -195,7 +195,10 @@ impl Resource {
             *annotations = Node::map();
         }
         if let Some(annotations) = annotations.as_map_mut() {
-            annotations.insert(key, Node::string(value));
+            match annotations.get_mut(key) {
+                Some(old) => *old = Node::string(value),
+                None => annotations.push(scalar::key(key), Node::string(value)),
+            }
         }
     }
 
@@ -273,7 +276,7 @@ pub(crate) fn string_map_node(values: &BTreeMap<String, String>) -> Node {
     Node::new(NodeKind::Map(
         values
             .iter()
-            .map(|(key, value)| (Node::string(key.as_str()), Node::string(value.as_str())))
+            .map(|(key, value)| (scalar::key(key), Node::string(value.as_str())))
             .collect(),
     ))
 }

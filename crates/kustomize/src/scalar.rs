@@ -75,6 +75,12 @@ pub(crate) fn untyped(text: EcoString, style: Style) -> Scalar {
     }
 }
 
+/// A key that kustomize makes. It carries no type, so that one which looks like a number is a number, which no object
+/// may have for a key: the build fails when the object is written.
+pub(crate) fn key(name: &str) -> Node {
+    Node::new(NodeKind::Scalar(Scalar::plain(name)))
+}
+
 /// Sets the value of a scalar, as kustomize's `SetScalar` and nameless `SetEntry` do: the quotes of the old value stay.
 ///
 /// Without a tag the text decides what it is.
@@ -109,14 +115,12 @@ pub fn set_entry(node: &mut Node, name: &str, text: &str, tag: Option<Tag>) -> R
             });
         }
         None => {
-            map.insert(
-                name,
-                Node::new(NodeKind::Scalar(Scalar {
-                    text: text.into(),
-                    tag: tag.unwrap_or(Tag::Str),
-                    style: Style::Plain,
-                })),
-            );
+            let value = Scalar {
+                text: text.into(),
+                tag: tag.unwrap_or(Tag::Str),
+                style: Style::Plain,
+            };
+            map.push(key(name), Node::new(NodeKind::Scalar(value)));
         }
     }
     Ok(())
