@@ -7,6 +7,7 @@ use ecow::EcoString;
 use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag};
 use regex::Regex;
 
+use super::layout::Layout;
 use super::write::write;
 use crate::Error;
 use crate::fieldspec::{PathPart, Step, get};
@@ -247,7 +248,7 @@ impl Matcher {
                 Some(regex) => regex,
                 none => none.insert(compile(value)?),
             };
-            let is_match = |node: &Node| regex.is_match(write(node).trim());
+            let is_match = |node: &Node| regex.is_match(write(node, &Layout::default()).trim());
             if field.is_empty() {
                 // Behind a scalar there is nothing: the rest of the path does not count.
                 if is_match(item) {

@@ -9,6 +9,7 @@
 //!
 //! Upstream: `api/filters/replacement/replacement.go`, `kyaml/yaml/match.go`.
 
+mod layout;
 mod matcher;
 mod structured;
 mod write;

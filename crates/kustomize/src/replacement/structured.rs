@@ -3,8 +3,9 @@
 //! The text is read, changed and written again: JSON as JSON, on one line or indented as it was, everything else as
 //! YAML. Writing it again gives it kustomize's layout also where nothing was changed.
 
-use firstpass_yaml::{Node, NodeKind, Style, Tag};
+use firstpass_yaml::{Mark, Node, NodeKind, Style, Tag};
 
+use super::layout::Layout;
 use super::matcher::{self, Found, Make};
 use super::put_whole;
 use super::write::write as write_yaml;
@@ -31,6 +32,7 @@ pub(super) fn write(
     });
     let (steps, text, length) = text.ok_or_else(|| Error::new("no structured data found in path"))?;
     let mut data = parse(&text)?;
+    let layout = Layout::of(&text, &data);
     let found = matcher::find(&mut data, &parts[length..], make)?;
     if found.is_empty() {
         return Err(Error::new("unable to find field in structured data"));
@@ -40,11 +42,12 @@ pub(super) fn write(
             && let Some(field) = fieldspec::get_mut(&mut data, &steps)
         {
             put_whole(field, value, text_of(value));
+            forget_places(field);
             quote_nothing(field, value);
         }
     }
     matcher::settle(&mut data);
-    let written = serialize(&data, &text)?;
+    let written = serialize(&data, &text, &layout)?;
     if let Some(NodeKind::Scalar(scalar)) = fieldspec::get_mut(resource, &steps).map(|node| &mut node.kind) {
         scalar.text = written.into();
     }
@@ -77,9 +80,27 @@ fn quote_nothing(field: &mut Node, value: &Node) {
     }
 }
 
-fn serialize(data: &Node, original: &str) -> Result<String, Error> {
+/// What came from elsewhere has no layout in this text.
+fn forget_places(field: &mut Node) {
+    match &mut field.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Seq(items) => items.iter_mut().for_each(|item| {
+            item.mark = Mark::NONE;
+            forget_places(item);
+        }),
+        NodeKind::Map(map) => map.iter_mut().for_each(|(key, value)| {
+            (key.mark, value.mark) = (Mark::NONE, Mark::NONE);
+            forget_places(value);
+        }),
+    }
+    if field.as_scalar().is_none() {
+        field.mark = Mark::NONE;
+    }
+}
+
+fn serialize(data: &Node, original: &str, layout: &Layout) -> Result<String, Error> {
     if !original.trim_start().starts_with(['{', '[']) {
-        return Ok(write_yaml(data).trim().to_owned());
+        return Ok(write_yaml(data, layout).trim().to_owned());
     }
     let value = data.to_json().map_err(|error| Error::new(error.message))?;
     let is_indented = original.contains('\n') && original.contains("  ");

@@ -276,6 +276,46 @@ fn inside_of_yaml() {
 }
 
 #[test]
+fn comments_and_brackets_inside_of_yaml() {
+    let inside = case(From::Text("x"), &["spec.data.a.b"]);
+    let target = "\
+data: |
+  # top
+
+  # head of a
+  a:  # beside a
+      b: y   # beside b
+      # foot of b
+
+  c: {d: [1, \"q\"], e: f}
+
+  # head of l
+  l:
+    # head of the element
+    - name: q
+      t: |
+        # no comment
+  # end
+";
+    let written = "\
+# top
+
+# head of a
+a: # beside a
+  b: x # beside b
+  # foot of b
+c: {d: [1, \"q\"], e: f}
+# head of l
+l:
+# head of the element
+- name: q
+  t: |
+    # no comment
+# end";
+    check(&inside, "{}", target, &json!({ "data": written }));
+}
+
+#[test]
 fn sources_and_targets_that_are_wrong() {
     let copy = case(From::Field("spec.v"), &["spec.v"]);
     check_error(
