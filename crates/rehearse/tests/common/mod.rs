@@ -9,7 +9,7 @@ use firstpass_knowledge::Knowledge;
 use firstpass_order::OrderGraph;
 use firstpass_rehearse::{Options, Rehearsal, Script};
 use firstpass_render::{Repository, render_cluster};
-use firstpass_source::{RepoPath, Tree, WorkTree};
+use firstpass_source::{OverlayTree, RepoPath, Tree, WorkTree};
 
 /// What differs between rehearsals of one repository.
 #[derive(Clone, Debug, Default)]
@@ -56,4 +56,9 @@ pub(crate) fn rehearse(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Rehearsal
 
 pub(crate) fn directory(path: &Path) -> Arc<dyn Tree> {
     Arc::new(WorkTree::open(path).unwrap())
+}
+
+/// A directory with another laid over it.
+pub(crate) fn overlaid(lower: &Path, upper: &Path) -> Arc<dyn Tree> {
+    Arc::new(OverlayTree::new(WorkTree::open(lower).unwrap(), WorkTree::open(upper).unwrap()))
 }
