@@ -197,7 +197,7 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         .with_why(format!("no CRD, chart or operator of the repository or of the baseline serves {}", gvk.api_version()))
         .with_help("add the CRD or the chart that brings it in an earlier tier, or list it in the baseline of `firstpass.yaml`"),
         Obstacle::NamespaceMissing { namespace, .. } => never(
-            "namespace-without-provider",
+            "namespace-missing",
             format!("nothing creates the namespace `{namespace}` that `{tier}` needs"),
         )
         .with_why("Flux creates no namespaces by itself, and the API server refuses objects of a missing one")

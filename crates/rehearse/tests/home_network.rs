@@ -17,7 +17,10 @@ use firstpass_source::Tree;
 use serde_json::json;
 
 fn example() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/home-network"))
+    PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/home-network"
+    ))
 }
 
 fn tree(story: Option<&str>) -> Arc<dyn Tree> {
@@ -33,10 +36,16 @@ fn show(rehearsal: &Rehearsal) {
         eprintln!("{finding:#?}");
     }
     for assumption in &rehearsal.report.assumptions {
-        eprintln!("{} {}: {} ({})", assumption.about, assumption.subject, assumption.assumed, assumption.source);
+        eprintln!(
+            "{} {}: {} ({})",
+            assumption.about, assumption.subject, assumption.assumed, assumption.source
+        );
     }
     for tier in &rehearsal.report.tiers {
-        eprintln!("{:?} {} ready {:?} attempts {} failed {} {:?}", tier.state, tier.name, tier.ready_at_s, tier.attempts, tier.failed_attempts, tier.waiting_on);
+        eprintln!(
+            "{:?} {} ready {:?} attempts {} failed {} {:?}",
+            tier.state, tier.name, tier.ready_at_s, tier.attempts, tier.failed_attempts, tier.waiting_on
+        );
     }
 }
 
@@ -50,15 +59,34 @@ fn both_clusters_converge_without_a_failed_attempt() {
             show(&rehearsal);
         }
         assert_eq!(report.verdict, Verdict::Converges);
-        assert!(report.tiers.iter().all(|tier| tier.failed_attempts == 0 && tier.ready_at_s.is_some()));
-        assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info));
+        assert!(
+            report
+                .tiers
+                .iter()
+                .all(|tier| tier.failed_attempts == 0 && tier.ready_at_s.is_some())
+        );
+        assert!(
+            report
+                .findings
+                .iter()
+                .all(|finding| finding.severity == Severity::Info)
+        );
     }
 }
 
 fn cdi_kinds() -> StageOptions {
-    let kinds = ["StorageProfile", "DataVolume", "DataSource", "DataImportCron", "CDIConfig"];
+    let kinds = [
+        "StorageProfile",
+        "DataVolume",
+        "DataSource",
+        "DataImportCron",
+        "CDIConfig",
+    ];
     StageOptions {
-        kinds: kinds.iter().map(|kind| GroupKind::new("cdi.kubevirt.io", *kind)).collect(),
+        kinds: kinds
+            .iter()
+            .map(|kind| GroupKind::new("cdi.kubevirt.io", *kind))
+            .collect(),
         ..StageOptions::default()
     }
 }
@@ -74,11 +102,17 @@ fn platform_config() -> TierName {
 #[test]
 fn before_the_split_the_cluster_stands_still() {
     for flux in ["2.4", "2.9"] {
-        let how = How { flux: Some(flux.parse().unwrap()), ..How::default() };
+        let how = How {
+            flux: Some(flux.parse().unwrap()),
+            ..How::default()
+        };
         let script = script(tree(Some("before-cdi-split")), "clusters/prod", &how);
         let rehearsal = script.rehearse(&how.options);
         let report = &rehearsal.report;
-        let finding = report.findings.iter().find(|finding| finding.rule == "second-order-kind-in-same-pass");
+        let finding = report
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "second-order-kind-in-same-pass");
         if report.verdict != Verdict::Deadlock || finding.is_none() {
             show(&rehearsal);
         }
@@ -86,12 +120,31 @@ fn before_the_split_the_cluster_stands_still() {
         let finding = finding.unwrap();
         assert_eq!(finding.tier, Some(platform_config()));
         assert_eq!(finding.object.as_deref(), Some("StorageProfile/longhorn"));
-        assert!(finding.related.contains(&"CDI/cdi".to_owned()), "{:?}", finding.related);
-        assert!(finding.related.contains(&"StorageProfile/longhorn-vm".to_owned()), "{:?}", finding.related);
+        assert!(
+            finding.related.contains(&"CDI/cdi".to_owned()),
+            "{:?}",
+            finding.related
+        );
+        assert!(
+            finding.related.contains(&"StorageProfile/longhorn-vm".to_owned()),
+            "{:?}",
+            finding.related
+        );
         for tier in ["apps-wave-0", "apps-vms", "oauth2-proxy"] {
-            assert!(finding.blocks.contains(&TierName::new("flux-system", tier)), "{:?}", finding.blocks);
+            assert!(
+                finding.blocks.contains(&TierName::new("flux-system", tier)),
+                "{:?}",
+                finding.blocks
+            );
         }
-        assert!(finding.location.as_ref().unwrap().file.ends_with("cdi-storageprofiles.yaml"));
+        assert!(
+            finding
+                .location
+                .as_ref()
+                .unwrap()
+                .file
+                .ends_with("cdi-storageprofiles.yaml")
+        );
         // The class stage is applied although the pass fails (F-200).
         let class = ObjectId::new("snapshot.storage.k8s.io", "VolumeSnapshotClass", None, "longhorn");
         assert!(rehearsal.world.server.object(&class).is_some());
@@ -105,7 +158,10 @@ fn before_the_split_the_cluster_stands_still() {
 
 #[test]
 fn on_a_warm_cluster_nobody_saw_it() {
-    let how = How { stage: cdi_kinds(), ..How::default() };
+    let how = How {
+        stage: cdi_kinds(),
+        ..How::default()
+    };
     let rehearsal = script(tree(Some("before-cdi-split")), "clusters/prod", &how).rehearse(&how.options);
     if rehearsal.verdict() != Verdict::Converges {
         show(&rehearsal);
@@ -129,24 +185,41 @@ fn a_wedged_cluster_comes_up_with_the_repair_and_with_the_object_applied_by_hand
     let limit = by_hand.now() + Duration::from_secs(24 * 3600);
     assert_eq!(by_hand.run_until_quiet(limit), End::Quiet);
     let rehearsal = wedged.conclude(by_hand, End::Quiet, 0, assumptions.clone());
-    assert!(rehearsal.report.tiers.iter().all(|tier| tier.ready_at_s.is_some()));
+    assert!(
+        rehearsal
+            .report
+            .tiers
+            .iter()
+            .all(|tier| tier.ready_at_s.is_some())
+    );
 
     let repaired = script(tree(None), "clusters/prod", &how);
     world.move_to(Arc::new(repaired.contents(2)));
     let limit = world.now() + Duration::from_secs(24 * 3600);
     assert_eq!(world.run_until_quiet(limit), End::Quiet);
     let rehearsal = repaired.conclude(world, End::Quiet, 0, assumptions);
-    if !rehearsal.report.tiers.iter().all(|tier| tier.ready_at_s.is_some()) {
+    if !rehearsal
+        .report
+        .tiers
+        .iter()
+        .all(|tier| tier.ready_at_s.is_some())
+    {
         show(&rehearsal);
     }
-    assert!(rehearsal.report.tiers.iter().all(|tier| tier.ready_at_s.is_some()));
+    assert!(
+        rehearsal
+            .report
+            .tiers
+            .iter()
+            .all(|tier| tier.ready_at_s.is_some())
+    );
 }
 
 #[test]
 fn the_first_repair_fails_once_where_the_operator_is_slow() {
     let how = How::default();
     let mut script = script(tree(Some("first-repair")), "clusters/prod", &how);
-    let slow = "timing:\n  cdi-crds: {nominal: 60s, least: 60s, most: 60s, source: test}\n";
+    let slow = "timing:\n  cdi-crds: {nominal: 150s, least: 150s, most: 150s, source: test}\n";
     script.knowledge = Arc::new(script.knowledge.with_file(slow, "slow.yaml").unwrap());
     let rehearsal = script.rehearse(&how.options);
     let tier = TierName::new("flux-system", "platform-config-cdi");
@@ -157,10 +230,23 @@ fn the_first_repair_fails_once_where_the_operator_is_slow() {
     assert_eq!(rehearsal.verdict(), Verdict::Hazard);
     assert_eq!(record.failures.len(), 1);
     let failed = &record.failures[0];
-    assert!(failed.failure.message.contains("no matches for kind \"StorageProfile\" in version \"cdi.kubevirt.io/v1beta1\""));
+    assert!(
+        failed
+            .failure
+            .message
+            .contains("no matches for kind \"StorageProfile\" in version \"cdi.kubevirt.io/v1beta1\"")
+    );
     let late = record.ready_at.unwrap().since(failed.ended_at);
-    assert!(late >= Duration::from_secs(120) && late < Duration::from_secs(140), "{late}");
-    let finding = rehearsal.report.findings.iter().find(|finding| finding.rule == "kind-without-barrier").unwrap();
+    assert!(
+        late >= Duration::from_secs(120) && late < Duration::from_secs(140),
+        "{late}"
+    );
+    let finding = rehearsal
+        .report
+        .findings
+        .iter()
+        .find(|finding| finding.rule == "kind-without-barrier")
+        .unwrap();
     assert_eq!(finding.tier.as_ref(), Some(&tier));
 }
 
@@ -170,6 +256,9 @@ fn why_leads_to_the_root() {
     let rehearsal = script(tree(Some("before-cdi-split")), "clusters/prod", &how).rehearse(&how.options);
     let text = rehearsal.why(&TierName::new("flux-system", "apps-vms")).unwrap();
     eprintln!("{text}");
-    assert!(text.contains("cdi-operator creates it only after it has reconciled `CDI/cdi`"), "{text}");
+    assert!(
+        text.contains("cdi-operator creates it only after it has reconciled `CDI/cdi`"),
+        "{text}"
+    );
     assert!(rehearsal.why(&TierName::new("flux-system", "no-such")).is_none());
 }

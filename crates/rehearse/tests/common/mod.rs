@@ -39,7 +39,13 @@ pub(crate) fn script(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Script {
     let findings = if how.without_rules {
         Vec::new()
     } else {
-        cluster.findings()
+        firstpass_checks::check(&firstpass_checks::CheckInput {
+            repository: &repository,
+            cluster: &cluster,
+            stage: &stage,
+            graph: &graph,
+            knowledge: &knowledge,
+        })
     };
     Script {
         cluster,
@@ -60,5 +66,8 @@ pub(crate) fn directory(path: &Path) -> Arc<dyn Tree> {
 
 /// A directory with another laid over it.
 pub(crate) fn overlaid(lower: &Path, upper: &Path) -> Arc<dyn Tree> {
-    Arc::new(OverlayTree::new(WorkTree::open(lower).unwrap(), WorkTree::open(upper).unwrap()))
+    Arc::new(OverlayTree::new(
+        WorkTree::open(lower).unwrap(),
+        WorkTree::open(upper).unwrap(),
+    ))
 }
