@@ -2,7 +2,7 @@
 //! seen.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use firstpass_flux::{ArtifactGenerator, Source, SourceKind, SourceName};
 use firstpass_source::{RepoPath, Tree};
@@ -24,6 +24,8 @@ pub(crate) enum Artifact {
 /// The files of an artifact.
 #[derive(Clone)]
 pub(crate) struct Files {
+    /// The same for the same files, so that builds can be remembered.
+    pub(crate) identity: String,
     pub(crate) source: TierSource,
     pub(crate) tree: Arc<dyn Tree>,
     pub(crate) places: Places,
@@ -61,6 +63,8 @@ pub(crate) struct Artifacts {
     configured: BTreeMap<SourceName, String>,
     outside: BTreeMap<String, Arc<dyn Tree>>,
     pub(crate) sources: Sources,
+    /// Files by their identity.
+    remembered: Mutex<BTreeMap<String, Files>>,
 }
 
 impl Artifacts {
@@ -81,6 +85,7 @@ impl Artifacts {
                 .collect(),
             outside,
             sources: Sources::default(),
+            remembered: Mutex::default(),
         }
     }
 
@@ -188,14 +193,16 @@ impl Artifacts {
             .objects
             .get(name)
             .and_then(|object| object.ignore.as_deref());
-        Artifact::Files(Files {
+        let identity = format!("{name} in {root} without {ignore:?}");
+        Artifact::Files(self.remembered(identity, |identity| Files {
+            identity,
             source: TierSource::Repository {
                 name: name.clone(),
                 root: root.clone(),
             },
             tree: self.packed(&self.tree, root, &self.ignore_files, ignore),
             places: Places::Below(root.clone()),
-        })
+        }))
     }
 
     fn local(&self, name: &SourceName, path: &str) -> Artifact {
@@ -210,6 +217,7 @@ impl Artifacts {
             .and_then(|object| object.ignore.as_deref());
         if let Some(tree) = self.outside.get(path) {
             return Artifact::Files(Files {
+                identity: format!("{name} at {path} without {ignore:?}"),
                 source,
                 tree: self.packed(tree, &RepoPath::root(), &[], ignore),
                 places: Places::Outside(path.trim_end_matches('/').to_owned()),
@@ -217,6 +225,7 @@ impl Artifacts {
         }
         match RepoPath::root().join(path) {
             Ok(root) if self.tree.is_directory(&root) => Artifact::Files(Files {
+                identity: format!("{name} at {root} without {ignore:?}"),
                 source,
                 tree: self.packed(&self.tree, &root, &self.ignore_files, ignore),
                 places: Places::Below(root),
@@ -272,14 +281,31 @@ impl Artifacts {
                 }
             };
         }
+        let identity = {
+            let inputs: Vec<&str> = inputs.values().map(|files| files.identity.as_str()).collect();
+            format!("{name} by {:?} from {inputs:?}", generator.artifacts[index])
+        };
+        if let Some(known) = lock(&self.remembered).get(&identity) {
+            return Artifact::Files(known.clone());
+        }
         match compose::compose(&generator.artifacts[index], &inputs) {
-            Ok((tree, places)) => Artifact::Files(Files {
+            Ok((tree, places)) => Artifact::Files(self.remembered(identity, |identity| Files {
+                identity,
                 source,
                 tree: Arc::new(tree),
                 places: Places::Copied(Arc::new(places)),
-            }),
+            })),
             Err(why) => refuse(format!("{by}: {why}")),
         }
+    }
+
+    fn remembered(&self, identity: String, make: impl FnOnce(String) -> Files) -> Files {
+        if let Some(known) = lock(&self.remembered).get(&identity) {
+            return known.clone();
+        }
+        let files = make(identity.clone());
+        lock(&self.remembered).insert(identity, files.clone());
+        files
     }
 
     fn packed(
@@ -312,6 +338,11 @@ impl Places {
                 .unwrap_or_else(|| path.to_owned()),
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is remembered is whole at any time, whoever panicked while holding the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn opaque(source: TierSource, reason: UnrenderedReason, text: String) -> Artifact {

@@ -99,17 +99,9 @@ impl TierBuilder {
         &self.artifacts
     }
 
-    /// Takes over what is known about sources now; builds of other sources are forgotten.
-    pub(crate) fn set_sources(&mut self, change: impl FnOnce(&mut crate::artifacts::Sources)) {
-        change(&mut self.artifacts.sources);
-        self.builds
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-        self.substitutions
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+    /// Takes over what is known about sources now.
+    pub(crate) fn set_sources(&mut self, sources: crate::artifacts::Sources) {
+        self.artifacts.sources = sources;
     }
 
     /// Where a tier's files come from.
@@ -121,13 +113,19 @@ impl TierBuilder {
         }
     }
 
-    /// Builds a tier: everything up to substitution. The same tier is built once.
+    /// Builds a tier: everything up to substitution. The same tier on the same files is built once.
     pub fn build(&self, tier: &Kustomization) -> Arc<BuildOutcome> {
-        let key = build_key(tier);
+        let files = match self.artifact(tier) {
+            Ok(Artifact::Files(files)) => files,
+            Ok(Artifact::Opaque(_, unrendered)) | Err(unrendered) => {
+                return Arc::new(BuildOutcome::Unrendered(unrendered));
+            }
+        };
+        let key = build_key(tier, &files);
         if let Some(known) = lock(&self.builds).get(&key) {
             return known.clone();
         }
-        let outcome = Arc::new(self.build_anew(tier));
+        let outcome = Arc::new(self.build_anew(tier, &files));
         lock(&self.builds).insert(key, outcome.clone());
         outcome
     }
@@ -203,13 +201,7 @@ impl TierBuilder {
             .resolve(&source, &RepoPath::clamped(&tier.spec.path)))
     }
 
-    fn build_anew(&self, tier: &Kustomization) -> BuildOutcome {
-        let files = match self.artifact(tier) {
-            Ok(Artifact::Files(files)) => files,
-            Ok(Artifact::Opaque(_, unrendered)) | Err(unrendered) => {
-                return BuildOutcome::Unrendered(unrendered);
-            }
-        };
+    fn build_anew(&self, tier: &Kustomization, files: &Files) -> BuildOutcome {
         if let Some(source) = tier.source()
             && detect::source_is_denied(tier, &source, &self.settings)
         {
@@ -227,9 +219,9 @@ impl TierBuilder {
                     help: "give the variable a value in the repository".to_owned(),
                 });
             }
-            None => return BuildOutcome::Failed(Box::new(explain::path_missing(tier, &files))),
+            None => return BuildOutcome::Failed(Box::new(explain::path_missing(tier, files))),
         }
-        match self.build_directory(tier, &files, &directory) {
+        match self.build_directory(tier, files, &directory) {
             Ok(built) => BuildOutcome::Built(built),
             Err(failure) => BuildOutcome::Failed(failure),
         }
@@ -358,12 +350,12 @@ impl Tree for Shared {
 }
 
 /// Everything of a tier that its build depends on.
-fn build_key(tier: &Kustomization) -> String {
+fn build_key(tier: &Kustomization, files: &Files) -> String {
     let spec = &tier.spec;
     format!(
         "{:?}",
         (
-            tier.source(),
+            &files.identity,
             &spec.path,
             (&spec.target_namespace, &spec.name_prefix, &spec.name_suffix),
             (

@@ -199,6 +199,7 @@ mod tests {
             name: "n".to_owned(),
         };
         let files = Files {
+            identity: String::new(),
             source: TierSource::Repository {
                 name,
                 root: RepoPath::root(),

@@ -34,6 +34,7 @@ mod rendered;
 mod repository;
 mod retype;
 mod seeds;
+mod snapshot;
 mod sops;
 mod substitute;
 mod survey;

@@ -5,12 +5,13 @@
 //! and paths that are made by substitution settle in two or three rounds.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_diagnostics::Assumption;
-use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Source, SourceKind, SourceName};
+use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Read, Source, SourceKind, SourceName};
 use firstpass_object::{ObjectExt, Origin, TierName};
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::artifacts::{Artifacts, Sources};
@@ -76,6 +77,14 @@ struct Definition {
     object: Arc<Value>,
     origin: Arc<Origin>,
     parent: Option<TierName>,
+}
+
+/// A tier that is still to be rendered.
+struct Pending {
+    name: TierName,
+    definition: Definition,
+    /// How many Kustomizations made it.
+    depth: usize,
 }
 
 struct Rendering<'r> {
@@ -185,7 +194,7 @@ impl<'r> Rendering<'r> {
         };
         let old = &self.builder.artifacts().sources;
         if first || old.objects != sources.objects || old.generators != sources.generators {
-            self.builder.set_sources(|known| *known = sources);
+            self.builder.set_sources(sources);
         }
     }
 
@@ -195,7 +204,7 @@ impl<'r> Rendering<'r> {
         let mut found = Known::new(self.seeds);
         let mut tiers = Vec::new();
         let mut defined: BTreeSet<TierName> = BTreeSet::new();
-        let mut queue: VecDeque<(TierName, Definition, usize)> = VecDeque::new();
+        let mut queue: Vec<Pending> = Vec::new();
         for name in &self.seeds.roots {
             let seeded = seeds::object_of(&self.seeds.objects, name);
             let definition = self.known.adopted.get(name).cloned().or_else(|| {
@@ -208,48 +217,69 @@ impl<'r> Rendering<'r> {
             });
             if let Some(definition) = definition {
                 defined.insert(name.clone());
-                queue.push_back((name.clone(), definition, 0));
+                queue.push(Pending {
+                    name: name.clone(),
+                    definition,
+                    depth: 0,
+                });
             }
         }
-        while let Some((name, definition, depth)) = queue.pop_front() {
-            let tier = self.tier(&name, definition, depth, &found, tiers.len());
-            for object in tier.objects() {
-                found.take(&object.object, &name);
-                if !Kustomization::is(&object.object) {
-                    continue;
+        while !queue.is_empty() {
+            let level: Vec<Pending> = queue.drain(..).collect();
+            // Builds depend on nothing but the tier and its files; what follows goes one tier after another.
+            let kustomizations: Vec<Read<Kustomization>> =
+                level.par_iter().map(|pending| self.prepare(pending)).collect();
+            for (pending, kustomization) in level.into_iter().zip(kustomizations) {
+                let (name, depth) = (pending.name.clone(), pending.depth);
+                let tier = self.tier(pending, kustomization, &found, tiers.len());
+                for object in tier.objects() {
+                    found.take(&object.object, &name);
+                    if !Kustomization::is(&object.object) {
+                        continue;
+                    }
+                    let child = TierName::new(
+                        object.object.namespace().unwrap_or_default(),
+                        object.object.name(),
+                    );
+                    let definition = Definition {
+                        object: object.object.clone(),
+                        origin: object.origin.clone(),
+                        // A root that applies itself has no parent but the bootstrap.
+                        parent: (child != name).then(|| name.clone()),
+                    };
+                    if self.seeds.roots.contains(&child) {
+                        found.adopted.entry(child).or_insert(definition);
+                    } else if defined.insert(child.clone()) {
+                        queue.push(Pending {
+                            name: child,
+                            definition,
+                            depth: depth + 1,
+                        });
+                    }
                 }
-                let child = TierName::new(
-                    object.object.namespace().unwrap_or_default(),
-                    object.object.name(),
-                );
-                let definition = Definition {
-                    object: object.object.clone(),
-                    origin: object.origin.clone(),
-                    // A root that applies itself has no parent but the bootstrap.
-                    parent: (child != name).then(|| name.clone()),
-                };
-                if self.seeds.roots.contains(&child) {
-                    found.adopted.entry(child).or_insert(definition);
-                } else if defined.insert(child.clone()) {
-                    queue.push_back((child, definition, depth + 1));
-                }
+                tiers.push(tier);
             }
-            tiers.push(tier);
         }
         (found, tiers)
     }
 
-    fn tier(
-        &mut self,
-        name: &TierName,
-        definition: Definition,
-        depth: usize,
-        found: &Known,
-        count: usize,
-    ) -> Tier {
-        let read = Kustomization::read(&definition.object);
-        let mut kustomization = read.value;
-        kustomization.name = name.clone();
+    /// Reads a Kustomization and builds it, so that the build is at hand later.
+    fn prepare(&self, pending: &Pending) -> Read<Kustomization> {
+        let mut read = Kustomization::read(&pending.definition.object);
+        read.value.name = pending.name.clone();
+        if pending.depth <= NESTING_MAX {
+            self.builder.build(&read.value);
+        }
+        read
+    }
+
+    fn tier(&mut self, pending: Pending, read: Read<Kustomization>, found: &Known, count: usize) -> Tier {
+        let Pending {
+            name,
+            definition,
+            depth,
+        } = pending;
+        let kustomization = read.value;
         let variables = StaticVariables {
             known: &self.known,
             found,
@@ -270,7 +300,7 @@ impl<'r> Rendering<'r> {
             _ => (Vec::new(), Vec::new()),
         };
         Tier {
-            name: name.clone(),
+            name,
             parent: definition.parent,
             location: locate::field(
                 &**self.repository.tree(),

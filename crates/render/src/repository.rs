@@ -7,6 +7,7 @@ use firstpass_diagnostics::Location;
 use firstpass_object::Origin;
 use firstpass_source::{EntryKind, RepoPath, Tree};
 
+use crate::snapshot::Snapshot;
 use crate::survey::{Found, Survey};
 use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate};
 
@@ -47,8 +48,9 @@ impl Repository {
         Ok(Repository::with_config(tree, config))
     }
 
-    /// Opens a repository with a configuration from elsewhere.
+    /// Opens a repository with a configuration from elsewhere. Files are read once: what changes later is not seen.
     pub fn with_config(tree: Arc<dyn Tree>, config: Config) -> Repository {
+        let tree: Arc<dyn Tree> = Arc::new(Snapshot::new(tree));
         let survey = Survey::of(&*tree);
         Repository {
             tree,
@@ -90,7 +92,8 @@ impl Repository {
 
     /// Gives the files of a source outside the root.
     pub fn add_outside_source(&mut self, path: &str, tree: Arc<dyn Tree>) {
-        self.outside.insert(path.to_owned(), tree);
+        self.outside
+            .insert(path.to_owned(), Arc::new(Snapshot::new(tree)));
     }
 
     pub(crate) fn outside(&self) -> &BTreeMap<String, Arc<dyn Tree>> {
