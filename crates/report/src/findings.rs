@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use firstpass_diagnostics::{Finding, Location, Severity};
 use firstpass_source::{RepoPath, Tree};
 
+use crate::clean::clean;
 use crate::text::Style;
 use crate::wrap::wrap;
 
@@ -23,14 +24,14 @@ pub(crate) fn render(finding: &Finding, tree: &dyn Tree, style: Style) -> String
     };
     let mut group: Group<'_> = Group::with_title(
         level
-            .primary_title(finding.message.as_str())
+            .primary_title(clean(&finding.message))
             .id(finding.rule.as_str()),
     );
     if let Some(location) = &finding.location {
         group = match source_line(tree, location) {
             Some((line, span)) => group.element(
                 Snippet::source(line)
-                    .path(location.file.clone())
+                    .path(clean(&location.file).into_owned())
                     .line_start(location.line as usize)
                     .annotation(AnnotationKind::Primary.span(span)),
             ),
@@ -55,7 +56,7 @@ pub(crate) fn render(finding: &Finding, tree: &dyn Tree, style: Style) -> String
 }
 
 fn origin(location: &Location) -> Origin<'static> {
-    let origin = Origin::path(location.file.clone());
+    let origin = Origin::path(clean(&location.file).into_owned());
     if location.line == 0 {
         return origin;
     }
@@ -103,10 +104,11 @@ fn listed(items: &[String]) -> String {
 fn source_line(tree: &dyn Tree, location: &Location) -> Option<(String, std::ops::Range<usize>)> {
     let bytes = tree.read(&RepoPath::clamped(&location.file)).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let line = text
-        .lines()
-        .nth(location.line.checked_sub(1)? as usize)?
-        .trim_end();
+    let line = clean(
+        text.lines()
+            .nth(location.line.checked_sub(1)? as usize)?
+            .trim_end(),
+    );
     let start = line
         .char_indices()
         .nth(location.column.saturating_sub(1) as usize)?
@@ -115,7 +117,7 @@ fn source_line(tree: &dyn Tree, location: &Location) -> Option<(String, std::ops
         .find(char::is_whitespace)
         .unwrap_or(line.len() - start);
     Some((
-        line.to_owned(),
+        line.clone().into_owned(),
         start..start + length.max(1).min(line.len() - start),
     ))
 }

@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: deciding anything. What is in the report was found elsewhere; what is shown is all of it.
 
+mod clean;
 mod duration;
 mod findings;
 mod json;

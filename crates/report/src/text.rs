@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity, TierState, Verdict};
 use firstpass_source::Tree;
 
+use crate::clean::clean;
 use crate::duration::human;
 use crate::wrap::wrap;
 use crate::{findings, timeline};
@@ -72,7 +73,7 @@ pub fn finding_to_text(finding: &Finding, tree: &dyn Tree, style: Style) -> Stri
 fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", headline(cluster, style));
-    let _ = writeln!(text, "{}", style.paint(Paint::Dim, &stage(cluster)));
+    let _ = writeln!(text, "{}", style.paint(Paint::Dim, &clean(&stage(cluster))));
     if !cluster.tiers.is_empty() {
         text.push('\n');
         text.push_str(&timeline::render(&cluster.tiers, style));
@@ -107,7 +108,7 @@ fn headline(cluster: &ClusterReport, style: Style) -> String {
         Verdict::NeverReady | Verdict::Deadlock | Verdict::Invalid => Paint::Bad,
     };
     let verdict = style.paint(paint, &cluster.verdict.to_string());
-    let entry = style.paint(Paint::Bold, &cluster.entry);
+    let entry = style.paint(Paint::Bold, &clean(&cluster.entry));
     format!("{entry}: {verdict}{}", consequence(cluster))
 }
 

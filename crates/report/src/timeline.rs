@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use firstpass_diagnostics::{Tier, TierState, WaitingFor, WaitingOn};
 
+use crate::clean::clean;
 use crate::duration::human;
 use crate::text::{Paint, Style};
 
@@ -39,7 +40,7 @@ pub(crate) fn render(tiers: &[Tier], style: Style) -> String {
             tries,
             waits(&tier.waiting_on),
         );
-        let _ = writeln!(text, "  {} {}", style.paint(paint, mark), line.trim_end());
+        let _ = writeln!(text, "  {} {}", style.paint(paint, mark), clean(line.trim_end()));
     }
     text
 }

@@ -1,10 +1,12 @@
 //! Breaking sentences into lines.
 
+use crate::clean::clean;
+
 /// Breaks at spaces so that no line is longer than `width` characters, unless a single word is. Line breaks in the text
-/// stay.
+/// stay; what a terminal would obey does not.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for paragraph in text.lines() {
+    for paragraph in clean(text).lines() {
         let indent: String = paragraph
             .chars()
             .take_while(|character| *character == ' ')
