@@ -14,6 +14,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Print what Flux would apply
+    Build(BuildArgs),
+    /// Look for broken rules, from the files alone
+    Check(CheckArgs),
+    /// Play the cold start of a cluster: does it converge, in what order, and what does each tier wait for
+    Rehearse(RehearseArgs),
+    /// Explain a rule, with a bad and a good example
+    Explain(ExplainArgs),
     /// Plain `kustomize build` of one directory
     Kustomize(KustomizeArgs),
 }
@@ -47,6 +55,71 @@ pub(crate) struct Common {
     pub(crate) file_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Only this tier: namespace/name, or the name alone
+    #[arg(long, value_name = "TIER")]
+    pub(crate) tier: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) fail: FailArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RehearseArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) fail: FailArgs,
+    /// Seed of the first schedule
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many schedules to play: seeded interleavings and delays within each model's bounds
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) schedules: u32,
+    /// Write what happened, line by line, to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print why this tier is where it is: namespace/name, or the name alone
+    #[arg(long, value_name = "TIER")]
+    pub(crate) why: Option<String>,
+    /// Stop at this virtual time, such as 30m or 12h
+    #[arg(long, value_name = "TIME", default_value = "24h")]
+    pub(crate) until: String,
+    /// Suppose that these CRDs exist before Flux starts, as on a warm cluster: Kind.group
+    #[arg(long, value_name = "KIND.GROUP")]
+    pub(crate) with_kind: Vec<String>,
+}
+
+/// When findings make the exit status 1.
+#[derive(Debug, Args)]
+pub(crate) struct FailArgs {
+    /// Exit with 1 if there is a finding of this severity or above
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub(crate) fail_on: FailOn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The rule; without one, all rules are listed
+    pub(crate) rule: Option<String>,
 }
 
 /// Where and how results are written.

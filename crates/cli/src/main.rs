@@ -4,21 +4,31 @@
 //! decides what is right or wrong about a repository.
 
 mod args;
+mod build;
+mod check;
 mod exit;
+mod explain;
 mod kustomize;
 mod output;
+mod prepare;
+mod rehearse;
 mod repository;
+mod show;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Cli, Verb};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = std::panic::catch_unwind(|| match &cli.verb {
+        Verb::Build(arguments) => build::run(arguments),
+        Verb::Check(arguments) => check::run(arguments),
+        Verb::Rehearse(arguments) => rehearse::run(arguments),
+        Verb::Explain(arguments) => explain::run(arguments),
         Verb::Kustomize(arguments) => kustomize::run(arguments),
     });
     match done {

@@ -47,12 +47,21 @@ impl Repository {
     fn finding(&self) -> Value {
         let begun = std::time::Instant::now();
         let report = json(&self.root, &["rehearse", "clusters/prod"]);
-        assert!(begun.elapsed() < Duration::from_secs(20), "took {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "took {:?}",
+            begun.elapsed()
+        );
         let tiers = report["clusters"][0]["tiers"].as_array().unwrap();
-        let good = tiers.iter().find(|tier| tier["name"] == "flux-system/good").expect("the good tier is there");
+        let good = tiers
+            .iter()
+            .find(|tier| tier["name"] == "flux-system/good")
+            .expect("the good tier is there");
         assert_eq!(good["state"], "ready", "{report:#}");
         let findings = loud_findings(&report);
-        let bad = findings.iter().find(|finding| finding["tier"] == "flux-system/bad");
+        let bad = findings
+            .iter()
+            .find(|finding| finding["tier"] == "flux-system/bad");
         (**bad.unwrap_or_else(|| panic!("nothing said about the bad tier: {report:#}"))).clone()
     }
 }
@@ -70,9 +79,15 @@ fn check(name: &str, break_it: impl Fn(&Repository), file: &str) {
     let finding = repository.finding();
     assert_eq!(finding["verdict"], "invalid", "{name}: {finding:#}");
     assert_eq!(finding["location"]["file"], file, "{name}: {finding:#}");
-    assert!(finding["location"]["line"].as_u64().unwrap() > 0, "{name}: {finding:#}");
+    assert!(
+        finding["location"]["line"].as_u64().unwrap() > 0,
+        "{name}: {finding:#}"
+    );
     for part in ["message", "why", "help"] {
-        assert!(!finding[part].as_str().unwrap().is_empty(), "{name}: no {part} in {finding:#}");
+        assert!(
+            !finding[part].as_str().unwrap().is_empty(),
+            "{name}: no {part} in {finding:#}"
+        );
     }
 }
 
@@ -87,7 +102,11 @@ fn a_missing_path() {
 
 #[test]
 fn a_missing_resource() {
-    check("missing-resource", |r| r.write("bad/kustomization.yaml", "resources:\n- a.yaml\n"), "bad/kustomization.yaml");
+    check(
+        "missing-resource",
+        |r| r.write("bad/kustomization.yaml", "resources:\n- a.yaml\n"),
+        "bad/kustomization.yaml",
+    );
 }
 
 #[test]
@@ -104,8 +123,16 @@ fn a_cycle_of_bases() {
 
 #[test]
 fn a_kustomization_that_lists_itself() {
-    check("itself", |r| r.write("bad/kustomization.yaml", "resources:\n- kustomization.yaml\n"), "bad/kustomization.yaml");
-    check("own-directory", |r| r.write("bad/kustomization.yaml", "resources:\n- .\n"), "bad/kustomization.yaml");
+    check(
+        "itself",
+        |r| r.write("bad/kustomization.yaml", "resources:\n- kustomization.yaml\n"),
+        "bad/kustomization.yaml",
+    );
+    check(
+        "own-directory",
+        |r| r.write("bad/kustomization.yaml", "resources:\n- .\n"),
+        "bad/kustomization.yaml",
+    );
 }
 
 #[test]
@@ -141,7 +168,12 @@ fn an_alias_bomb() {
 fn deep_nesting() {
     for (name, deep) in [
         ("flow", format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))),
-        ("block", (0..10_000).map(|depth| format!("\n{}a:", " ".repeat(depth + 4))).collect::<String>()),
+        (
+            "block",
+            (0..10_000)
+                .map(|depth| format!("\n{}a:", " ".repeat(depth + 4)))
+                .collect::<String>(),
+        ),
     ] {
         check(
             name,
@@ -160,7 +192,10 @@ fn invalid_utf_8() {
         "utf-8",
         |r| {
             r.write("bad/kustomization.yaml", "resources: [a.yaml]\n");
-            r.write("bad/a.yaml", [object("a").as_bytes(), b"data: {a: \"\xff\xfe\"}\n"].concat());
+            r.write(
+                "bad/a.yaml",
+                [object("a").as_bytes(), b"data: {a: \"\xff\xfe\"}\n"].concat(),
+            );
         },
         "bad/a.yaml",
     );
@@ -192,7 +227,10 @@ fn a_path_out_of_the_repository() {
 fn carriage_returns_are_fine() {
     let repository = Repository::new("crlf");
     repository.write("bad/kustomization.yaml", "resources:\r\n- a.yaml\r\n");
-    repository.write("bad/a.yaml", format!("{}data: {{a: b}}\n", object("a")).replace('\n', "\r\n"));
+    repository.write(
+        "bad/a.yaml",
+        format!("{}data: {{a: b}}\n", object("a")).replace('\n', "\r\n"),
+    );
     let report = json(&repository.root, &["rehearse", "clusters/prod"]);
     assert_eq!(report["clusters"][0]["verdict"], "converges", "{report:#}");
 }
@@ -202,13 +240,35 @@ fn a_large_file_builds_and_the_limit_can_be_set() {
     let repository = Repository::new("large");
     repository.write("bad/kustomization.yaml", "resources: [a.yaml]\n");
     let line = format!("    {}\n", "x".repeat(95));
-    repository.write("bad/a.yaml", format!("{}data:\n  a: |\n{}", object("a"), line.repeat(200_000)));
+    repository.write(
+        "bad/a.yaml",
+        format!("{}data:\n  a: |\n{}", object("a"), line.repeat(200_000)),
+    );
     let built = firstpass(&repository.root, &["build", "clusters/prod", "--tier", "bad"]);
-    assert_eq!(built.status.code(), Some(0), "{}", String::from_utf8_lossy(&built.stderr));
+    assert_eq!(
+        built.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
     assert!(built.stdout.len() > 19_000_000);
-    let limited = firstpass(&repository.root, &["build", "clusters/prod", "--tier", "bad", "--file-limit", "1000000"]);
+    let limited = firstpass(
+        &repository.root,
+        &[
+            "build",
+            "clusters/prod",
+            "--tier",
+            "bad",
+            "--file-limit",
+            "1000000",
+        ],
+    );
     assert_eq!(limited.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&limited.stderr).contains("limit"), "{}", String::from_utf8_lossy(&limited.stderr));
+    assert!(
+        String::from_utf8_lossy(&limited.stderr).contains("limit"),
+        "{}",
+        String::from_utf8_lossy(&limited.stderr)
+    );
 }
 
 #[test]
@@ -223,7 +283,10 @@ fn wrong_usage_is_exit_2_with_help() {
     ] {
         let output = firstpass(&repository.root, arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+        assert!(
+            output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{arguments:?}"
+        );
     }
     repository.write("firstpass.yaml", "cluster: {}\n");
     let output = firstpass(&repository.root, &["check", "clusters/prod"]);

@@ -15,14 +15,25 @@ fn surroundings_leave_no_mark() {
     let home = workspace().join("examples/home-network");
     let elsewhere = scratch("elsewhere").join("a path with spaces");
     copy(&home, &elsewhere);
-    let story = ["--overlay", "stories/before-cdi-split", "--seed", "7", "--schedules", "3"];
+    let story = [
+        "--overlay",
+        "stories/before-cdi-split",
+        "--seed",
+        "7",
+        "--schedules",
+        "3",
+    ];
     for arguments in [&[][..], &story] {
         let plain = rehearse(&home, arguments, &[]);
         assert!(!plain.1.is_empty());
         for environment in [
             &[("RAYON_NUM_THREADS", "1")][..],
             &[("RAYON_NUM_THREADS", "8")],
-            &[("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")],
+            &[
+                ("TZ", "Pacific/Kiritimati"),
+                ("LANG", "tr_TR.UTF-8"),
+                ("LC_ALL", "tr_TR.UTF-8"),
+            ],
             &[("COLUMNS", "20"), ("NO_COLOR", "1")],
         ] {
             assert_eq!(rehearse(&home, arguments, environment), plain, "{environment:?}");

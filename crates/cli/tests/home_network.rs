@@ -24,16 +24,24 @@ fn rehearse(entry: &str, more: &[&str]) -> Value {
 
 fn tier<'r>(report: &'r Value, name: &str) -> &'r Value {
     let tiers = report["clusters"][0]["tiers"].as_array().unwrap();
-    tiers.iter().find(|tier| tier["name"] == format!("flux-system/{name}")).unwrap_or_else(|| panic!("no tier {name}"))
+    tiers
+        .iter()
+        .find(|tier| tier["name"] == format!("flux-system/{name}"))
+        .unwrap_or_else(|| panic!("no tier {name}"))
 }
 
 fn ready_at(report: &Value, name: &str) -> f64 {
-    tier(report, name)["ready_at_s"].as_f64().unwrap_or_else(|| panic!("{name} is never Ready"))
+    tier(report, name)["ready_at_s"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{name} is never Ready"))
 }
 
 fn finding<'r>(report: &'r Value, rule: &str) -> &'r Value {
     let findings = loud_findings(report);
-    findings.iter().find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("no {rule} in {findings:#?}"))
+    findings
+        .iter()
+        .find(|finding| finding["rule"] == rule)
+        .unwrap_or_else(|| panic!("no {rule} in {findings:#?}"))
 }
 
 #[test]
@@ -41,10 +49,23 @@ fn both_clusters_converge_without_a_failed_attempt() {
     for entry in ["clusters/prod", "clusters/dev"] {
         let report = rehearse(entry, &[]);
         let cluster = &report["clusters"][0];
-        assert_eq!(cluster["verdict"], "converges", "{entry}: {:#?}", loud_findings(&report));
-        assert!(loud_findings(&report).is_empty(), "{entry}: {:#?}", loud_findings(&report));
+        assert_eq!(
+            cluster["verdict"],
+            "converges",
+            "{entry}: {:#?}",
+            loud_findings(&report)
+        );
+        assert!(
+            loud_findings(&report).is_empty(),
+            "{entry}: {:#?}",
+            loud_findings(&report)
+        );
         for tier in cluster["tiers"].as_array().unwrap() {
-            assert_eq!((&tier["state"], &tier["failed_attempts"]), (&Value::from("ready"), &Value::from(0)), "{tier}");
+            assert_eq!(
+                (&tier["state"], &tier["failed_attempts"]),
+                (&Value::from("ready"), &Value::from(0)),
+                "{tier}"
+            );
         }
         // Waves gate each other; the last row also waits for `platform-config-cdi`, which has no fixed place.
         let at = |name: &&str| ready_at(&report, name);
@@ -60,19 +81,33 @@ fn both_clusters_converge_without_a_failed_attempt() {
 #[test]
 fn the_deadlock_is_found_and_explained() {
     for flux in ["2.4", "2.9"] {
-        let report =
-            rehearse("clusters/prod", &["--overlay", "stories/before-cdi-split", "--flux-version", flux]);
+        let report = rehearse(
+            "clusters/prod",
+            &["--overlay", "stories/before-cdi-split", "--flux-version", flux],
+        );
         assert_eq!(report["clusters"][0]["verdict"], "deadlock", "Flux {flux}");
         let finding = finding(&report, "second-order-kind-in-same-pass");
         assert_eq!(finding["tier"], "flux-system/platform-config");
         assert_eq!(finding["object"], "StorageProfile/longhorn");
-        assert!(texts(&finding["related"]).contains(&"CDI/cdi".to_owned()), "{finding:#}");
-        assert!(texts(&finding["blocks"]).contains(&"flux-system/apps-vms".to_owned()), "{finding:#}");
+        assert!(
+            texts(&finding["related"]).contains(&"CDI/cdi".to_owned()),
+            "{finding:#}"
+        );
+        assert!(
+            texts(&finding["blocks"]).contains(&"flux-system/apps-vms".to_owned()),
+            "{finding:#}"
+        );
         let why = finding["why"].as_str().unwrap();
         assert!(why.contains("cdi-operator") && why.contains("CDI/cdi"), "{why}");
         let help = finding["help"].as_str().unwrap();
-        assert!(help.contains("dependsOn") && help.contains("healthCheckExprs"), "{help}");
-        assert_eq!(finding["location"]["file"], "platform/kubevirt/cdi-storageprofiles.yaml");
+        assert!(
+            help.contains("dependsOn") && help.contains("healthCheckExprs"),
+            "{help}"
+        );
+        assert_eq!(
+            finding["location"]["file"],
+            "platform/kubevirt/cdi-storageprofiles.yaml"
+        );
         assert!(finding["location"]["line"].as_u64().unwrap() > 0);
         assert_eq!(tier(&report, "platform-config")["ready_at_s"], Value::Null);
     }
@@ -83,14 +118,27 @@ fn the_cdi_is_never_applied_and_the_class_is() {
     let trace = std::env::temp_dir().join(format!("firstpass-trace-{}", std::process::id()));
     let report = rehearse(
         "clusters/prod",
-        &["--overlay", "stories/before-cdi-split", "--until", "12h", "--trace", trace.to_str().unwrap()],
+        &[
+            "--overlay",
+            "stories/before-cdi-split",
+            "--until",
+            "12h",
+            "--trace",
+            trace.to_str().unwrap(),
+        ],
     );
     assert_eq!(report["clusters"][0]["verdict"], "deadlock");
     #[expect(clippy::disallowed_methods, reason = "the trace is what this test is about")]
     let text = std::fs::read_to_string(&trace).unwrap();
     std::fs::remove_file(&trace).unwrap();
-    let created = |object: &str| text.lines().any(|line| line.contains("created") && line.contains(object));
-    assert!(created("VolumeSnapshotClass/longhorn"), "the class stage is applied although the pass fails");
+    let created = |object: &str| {
+        text.lines()
+            .any(|line| line.contains("created") && line.contains(object))
+    };
+    assert!(
+        created("VolumeSnapshotClass/longhorn"),
+        "the class stage is applied although the pass fails"
+    );
     assert!(!created("CDI/cdi"), "the last stage is never applied");
 }
 
@@ -99,20 +147,40 @@ fn a_warm_cluster_hides_the_deadlock() {
     let kinds = ["StorageProfile", "DataVolume"].map(|kind| format!("{kind}.cdi.kubevirt.io"));
     let report = rehearse(
         "clusters/prod",
-        &["--overlay", "stories/before-cdi-split", "--with-kind", &kinds[0], "--with-kind", &kinds[1]],
+        &[
+            "--overlay",
+            "stories/before-cdi-split",
+            "--with-kind",
+            &kinds[0],
+            "--with-kind",
+            &kinds[1],
+        ],
     );
-    assert_eq!(report["clusters"][0]["verdict"], "converges", "{:#?}", loud_findings(&report));
+    assert_eq!(
+        report["clusters"][0]["verdict"],
+        "converges",
+        "{:#?}",
+        loud_findings(&report)
+    );
 }
 
 #[test]
 fn the_first_repair_rests_on_luck() {
     let report = rehearse("clusters/prod", &["--overlay", "stories/first-repair"]);
-    assert_eq!(report["clusters"][0]["verdict"], "hazard", "{:#?}", loud_findings(&report));
+    assert_eq!(
+        report["clusters"][0]["verdict"],
+        "hazard",
+        "{:#?}",
+        loud_findings(&report)
+    );
     let finding = finding(&report, "kind-without-barrier");
     assert_eq!(finding["tier"], "flux-system/platform-config-cdi");
     assert_eq!(finding["object"], "StorageProfile/longhorn");
     let said = format!("{} {}", finding["why"], finding["help"]);
-    assert!(said.contains("Ready condition") && said.contains("healthCheckExprs"), "{said}");
+    assert!(
+        said.contains("Ready condition") && said.contains("healthCheckExprs"),
+        "{said}"
+    );
     assert_eq!(tier(&report, "platform-config-cdi")["state"], "ready");
 }
 
@@ -123,7 +191,11 @@ fn the_profiles_are_in_their_own_tier_alone() {
         let output = firstpass(&home, &["build", "clusters/prod", "--tier", tier]);
         String::from_utf8(output.stdout).unwrap()
     };
-    let count = |text: &str, kind: &str| text.lines().filter(|line| *line == format!("kind: {kind}")).count();
+    let count = |text: &str, kind: &str| {
+        text.lines()
+            .filter(|line| *line == format!("kind: {kind}"))
+            .count()
+    };
     let config = build("platform-config");
     assert_eq!(count(&config, "StorageProfile"), 0);
     assert_eq!((count(&config, "CDI"), count(&config, "KubeVirt")), (1, 1));
@@ -134,11 +206,20 @@ fn the_profiles_are_in_their_own_tier_alone() {
 fn the_other_stories_say_what_their_pages_say() {
     let table = [
         ("cdi-in-platform", "converges", None),
-        ("no-apps-vms-edge", "hazard", Some(("kind-without-edge", "flux-system/apps-vms"))),
+        (
+            "no-apps-vms-edge",
+            "hazard",
+            Some(("kind-without-edge", "flux-system/apps-vms")),
+        ),
     ];
     for (story, verdict, finding_at) in table {
         let report = rehearse("clusters/prod", &["--overlay", &format!("stories/{story}")]);
-        assert_eq!(report["clusters"][0]["verdict"], verdict, "{story}: {:#?}", loud_findings(&report));
+        assert_eq!(
+            report["clusters"][0]["verdict"],
+            verdict,
+            "{story}: {:#?}",
+            loud_findings(&report)
+        );
         if let Some((rule, tier)) = finding_at {
             assert_eq!(finding(&report, rule)["tier"], tier, "{story}");
         }

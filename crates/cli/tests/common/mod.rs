@@ -1,7 +1,10 @@
 //! Running the binary as people do.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(clippy::disallowed_methods, reason = "tests read the inputs that they compare with")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests read the inputs that they compare with"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,12 +13,19 @@ use serde_json::Value;
 
 /// The root of the workspace.
 pub fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// Runs the binary in a directory.
 pub fn firstpass(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_firstpass")).args(arguments).current_dir(directory).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_firstpass"))
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap()
 }
 
 /// Runs the binary with `--format json` and reads what it prints.
@@ -32,11 +42,20 @@ pub fn json(directory: &Path, arguments: &[&str]) -> Value {
 
 /// The texts of a list of texts.
 pub fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The findings of the first cluster at warning or above.
 pub fn loud_findings(report: &Value) -> Vec<&Value> {
     let findings = report["clusters"][0]["findings"].as_array().unwrap();
-    findings.iter().filter(|finding| finding["severity"] != "info").collect()
+    findings
+        .iter()
+        .filter(|finding| finding["severity"] != "info")
+        .collect()
 }

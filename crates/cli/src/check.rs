@@ -1,0 +1,45 @@
+//! `firstpass check`: the rules, from the files alone.
+
+use firstpass_diagnostics::{ClusterReport, Verdict};
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure};
+use crate::prepare::Session;
+use crate::show;
+
+/// Checks the clusters and prints what was found.
+///
+/// # Errors
+/// If the repository cannot be read, or the result not written.
+pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
+    let session = Session::open(&arguments.common)?;
+    let mut clusters = Vec::new();
+    for entry in &session.entries {
+        let prepared = session.prepare(entry, &[]);
+        let mut report = ClusterReport {
+            entry: entry.path().to_owned(),
+            verdict: Verdict::Converges,
+            seed: 0,
+            schedules: 0,
+            duration_s: None,
+            baseline: prepared.stage.report(),
+            assumptions: [
+                prepared.cluster.assumptions.clone(),
+                prepared.stage.assumptions.clone(),
+            ]
+            .concat(),
+            tiers: Vec::new(),
+            effects: Vec::new(),
+            findings: prepared.findings,
+        };
+        report.conclude();
+        clusters.push(report);
+    }
+    show::report(
+        "check",
+        clusters,
+        &session,
+        &arguments.common.output,
+        arguments.fail.fail_on,
+    )
+}

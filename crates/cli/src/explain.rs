@@ -1,0 +1,44 @@
+//! `firstpass explain`: the page of a rule.
+
+use std::fmt::Write as _;
+
+use firstpass_checks::{RULES, rule};
+
+use crate::args::ExplainArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Prints the page of a rule, or the list of all rules.
+///
+/// # Errors
+/// If there is no such rule, or the output cannot be written.
+pub(crate) fn run(arguments: &ExplainArgs) -> Result<Exit, Failure> {
+    let text = match &arguments.rule {
+        Some(name) => page(name)?,
+        None => list(),
+    };
+    output::write(&text, None)?;
+    Ok(Exit::Clean)
+}
+
+fn page(name: &str) -> Result<String, Failure> {
+    if let Some(rule) = rule(name) {
+        return Ok(rule.page.to_owned());
+    }
+    let help = match firstpass_yaml::nearest(name, RULES.iter().map(|rule| rule.name)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`firstpass explain` lists the rules".to_owned(),
+    };
+    Err(Failure::input_with_help(
+        format!("there is no rule `{name}`"),
+        help,
+    ))
+}
+
+fn list() -> String {
+    let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
+    RULES.iter().fold(String::new(), |mut text, rule| {
+        let _ = writeln!(text, "{:width$}  {}", rule.name, rule.summary);
+        text
+    })
+}

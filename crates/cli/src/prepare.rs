@@ -1,0 +1,232 @@
+//! From arguments to clusters that are rendered, staged and ordered: what every verb about clusters begins with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use firstpass_baseline::{Stage, StageOptions};
+use firstpass_checks::CheckInput;
+use firstpass_diagnostics::{Finding, Severity};
+use firstpass_flux::FluxVersion;
+use firstpass_knowledge::Knowledge;
+use firstpass_object::GroupKind;
+use firstpass_order::OrderGraph;
+use firstpass_render::{Config, Entry, Options, RenderedCluster, Repository, RuleLevel, render_cluster};
+use firstpass_source::{RepoPath, Tree, WorkTree};
+
+use crate::args::Common;
+use crate::exit::Failure;
+use crate::repository as paths;
+
+/// A repository, opened, with the clusters that were asked for.
+pub(crate) struct Session {
+    pub(crate) repository: Repository,
+    pub(crate) knowledge: Arc<Knowledge>,
+    pub(crate) entries: Vec<Entry>,
+    flux: Option<FluxVersion>,
+    kubernetes: Option<String>,
+}
+
+/// One cluster, ready to be looked at.
+pub(crate) struct Prepared {
+    pub(crate) cluster: Arc<RenderedCluster>,
+    pub(crate) stage: Arc<Stage>,
+    pub(crate) graph: Arc<OrderGraph>,
+    /// What the rules say, at the levels that the configuration gives them.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Session {
+    /// Opens the repository and finds the entries.
+    ///
+    /// # Errors
+    /// If something that was asked for cannot be read.
+    pub(crate) fn open(common: &Common) -> Result<Session, Failure> {
+        let root = paths::root(common.root.as_deref())?;
+        let tree: Arc<dyn Tree> =
+            Arc::from(paths::open(&root, common.overlay.as_deref(), common.file_limit)?);
+        let mut repository = open_repository(tree, common.config.as_deref())?;
+        let outside: Vec<String> = repository
+            .outside_sources()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        for outside in outside {
+            let directory = root.join(&outside);
+            let tree = WorkTree::open(&directory).map_err(|error| {
+                Failure::input_with_help(
+                    format!("cannot open `{}`: {error}", directory.display()),
+                    "`sources` of `firstpass.yaml` names it; check the path, or leave the source out",
+                )
+            })?;
+            repository.add_outside_source(&outside, Arc::new(tree));
+        }
+        let knowledge = knowledge(&repository, &common.knowledge)?;
+        let entries = entries(&root, &repository, &common.entries)?;
+        let flux = common
+            .flux_version
+            .as_deref()
+            .map(str::parse::<FluxVersion>)
+            .transpose();
+        let flux = flux.map_err(|error| Failure::input(format!("`--flux-version`: {error}")))?;
+        if let Some(version) = &common.kubernetes_version
+            && !is_kubernetes_version(version)
+        {
+            return Err(Failure::input_with_help(
+                format!("`--kubernetes-version {version}` is no version of Kubernetes"),
+                "write it like `1.36`",
+            ));
+        }
+        Ok(Session {
+            repository,
+            knowledge,
+            entries,
+            flux,
+            kubernetes: common.kubernetes_version.clone(),
+        })
+    }
+
+    /// Renders one cluster.
+    pub(crate) fn render(&self, entry: &Entry) -> RenderedCluster {
+        let options = Options {
+            flux: self.flux,
+            ..Options::default()
+        };
+        render_cluster(&self.repository, entry, &options)
+    }
+
+    /// Renders, stages and orders one cluster. `warm` are kinds that exist before Flux starts as well.
+    pub(crate) fn prepare(&self, entry: &Entry, warm: &[GroupKind]) -> Prepared {
+        let cluster = self.render(entry);
+        let helmfiles = self.repository.helmfiles(entry);
+        let options = StageOptions {
+            kubernetes: self.kubernetes.clone(),
+            kinds: warm.to_vec(),
+        };
+        let stage = Stage::set(
+            &cluster,
+            &**self.repository.tree(),
+            &helmfiles,
+            &self.knowledge,
+            &options,
+        );
+        let graph = OrderGraph::build(&cluster, &stage, &self.knowledge);
+        let input = CheckInput {
+            repository: &self.repository,
+            cluster: &cluster,
+            stage: &stage,
+            graph: &graph,
+            knowledge: &self.knowledge,
+        };
+        let findings = self.at_their_levels(firstpass_checks::check(&input));
+        Prepared {
+            findings,
+            cluster: Arc::new(cluster),
+            stage: Arc::new(stage),
+            graph: Arc::new(graph),
+        }
+    }
+
+    /// Findings at the levels of the configuration. What somebody has turned down to information implies nothing.
+    pub(crate) fn at_their_levels(&self, findings: Vec<Finding>) -> Vec<Finding> {
+        let levels = &self.repository.config().rules;
+        let level = |mut finding: Finding| {
+            match levels.get(&finding.rule) {
+                None => {}
+                Some(RuleLevel::Off) => return None,
+                Some(RuleLevel::Info) => {
+                    finding.severity = Severity::Info;
+                    finding.verdict = None;
+                }
+                Some(RuleLevel::Warning) => finding.severity = Severity::Warning,
+                Some(RuleLevel::Error) => finding.severity = Severity::Error,
+            }
+            Some(finding)
+        };
+        findings.into_iter().filter_map(level).collect()
+    }
+}
+
+fn open_repository(tree: Arc<dyn Tree>, config: Option<&Path>) -> Result<Repository, Failure> {
+    let Some(path) = config else {
+        return Repository::open(tree).map_err(|error| Failure::input(error.to_string()));
+    };
+    let bytes = read(path)?;
+    let config = Config::parse(&bytes, &RepoPath::clamped(&path.display().to_string()))
+        .map_err(|error| Failure::input(error.to_string()))?;
+    Ok(Repository::with_config(tree, config))
+}
+
+/// The built-in knowledge, then the files that the configuration names, then those of the command line.
+fn knowledge(repository: &Repository, files: &[PathBuf]) -> Result<Arc<Knowledge>, Failure> {
+    let mut knowledge = Knowledge::builtin();
+    let tree = repository.tree();
+    for pattern in &repository.config().knowledge {
+        for path in firstpass_source::glob(&**tree, pattern) {
+            let bytes = tree
+                .read(&path)
+                .map_err(|error| Failure::input(error.to_string()))?;
+            let text = String::from_utf8_lossy(&bytes);
+            knowledge = Arc::new(
+                knowledge
+                    .with_file(&text, path.as_str())
+                    .map_err(|error| Failure::input(error.to_string()))?,
+            );
+        }
+    }
+    for path in files {
+        let bytes = read(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let name = path.display().to_string();
+        knowledge = Arc::new(
+            knowledge
+                .with_file(&text, &name)
+                .map_err(|error| Failure::input(error.to_string()))?,
+        );
+    }
+    Ok(knowledge)
+}
+
+fn entries(root: &Path, repository: &Repository, typed: &[String]) -> Result<Vec<Entry>, Failure> {
+    if typed.is_empty() {
+        let found = repository.entries();
+        if found.is_empty() {
+            return Err(Failure::input_with_help(
+                "no cluster found in this repository",
+                "name the directory that Flux syncs, such as `clusters/prod`, or list clusters in `firstpass.yaml`",
+            ));
+        }
+        return Ok(found);
+    }
+    let entry = |typed: &String| {
+        repository
+            .entry(&paths::entry_path(root, typed))
+            .map_err(|error| {
+                let known: Vec<String> = repository
+                    .entries()
+                    .iter()
+                    .map(|entry| format!("`{}`", entry.path()))
+                    .collect();
+                let help = if known.is_empty() {
+                    "name the directory that Flux syncs, from here or from the root of the repository"
+                        .to_owned()
+                } else {
+                    format!("clusters found here: {}", known.join(", "))
+                };
+                Failure::input_with_help(error.to_string(), help)
+            })
+    };
+    typed.iter().map(entry).collect()
+}
+
+fn is_kubernetes_version(version: &str) -> bool {
+    let mut parts = version.trim_start_matches('v').split('.');
+    parts.next() == Some("1") && parts.next().is_some_and(|minor| minor.parse::<u16>().is_ok())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "files named on the command line need not lie in the repository"
+)]
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::input(format!("cannot read `{}`: {error}", path.display())))
+}

@@ -1,0 +1,101 @@
+//! `firstpass rehearse`: the cold start, played.
+
+use firstpass_apiserver::Duration;
+use firstpass_flux::Duration as FluxDuration;
+use firstpass_object::GroupKind;
+use firstpass_rehearse::{Options, Script};
+
+use crate::args::RehearseArgs;
+use crate::build::find_tier;
+use crate::exit::{Exit, Failure};
+use crate::prepare::Session;
+use crate::{output, show};
+
+/// Rehearses the clusters and prints what came of it.
+///
+/// # Errors
+/// If the repository cannot be read, an argument means nothing, or the result cannot be written.
+pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
+    let session = Session::open(&arguments.common)?;
+    let options = Options {
+        seed: arguments.seed,
+        schedules: arguments.schedules,
+        until: until(&arguments.until)?,
+    };
+    let warm = arguments
+        .with_kind
+        .iter()
+        .map(|typed| kind(&session, typed))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut reports, mut traces, mut reasons) = (Vec::new(), String::new(), String::new());
+    for entry in &session.entries {
+        let prepared = session.prepare(entry, &warm);
+        let script = Script {
+            cluster: prepared.cluster.clone(),
+            stage: prepared.stage,
+            graph: prepared.graph,
+            knowledge: session.knowledge.clone(),
+            findings: prepared.findings.into(),
+        };
+        let rehearsal = script.rehearse(&options);
+        if arguments.trace.is_some() {
+            if session.entries.len() > 1 {
+                traces.push_str(&format!("# {}\n", entry.path()));
+            }
+            traces.push_str(&rehearsal.trace());
+        }
+        if let Some(typed) = &arguments.why {
+            let tier = find_tier(&prepared.cluster, typed)?;
+            reasons.push_str(
+                &rehearsal
+                    .why(&tier)
+                    .unwrap_or_else(|| format!("`{tier}` was never created\n")),
+            );
+        }
+        let mut report = rehearsal.report;
+        report.findings = session.at_their_levels(report.findings);
+        reports.push(report);
+    }
+    if let Some(file) = &arguments.trace {
+        output::write(&traces, Some(file))?;
+    }
+    if arguments.why.is_some() {
+        output::write(&reasons, arguments.common.output.output.as_deref())?;
+        return Ok(show::exit_of(&reports, arguments.fail.fail_on));
+    }
+    show::report(
+        "rehearse",
+        reports,
+        &session,
+        &arguments.common.output,
+        arguments.fail.fail_on,
+    )
+}
+
+fn until(typed: &str) -> Result<Duration, Failure> {
+    let parsed: Result<FluxDuration, _> = typed.parse();
+    match parsed {
+        Ok(duration) if duration.as_secs_f64() > 0.0 => {
+            Ok(Duration::from_secs(duration.as_secs_f64().ceil() as u64))
+        }
+        _ => Err(Failure::input_with_help(
+            format!("`--until {typed}` is no time"),
+            "write it like `30m` or `12h`",
+        )),
+    }
+}
+
+/// `Kind.group` of a kind that knowledge knows.
+fn kind(session: &Session, typed: &str) -> Result<GroupKind, Failure> {
+    let known = typed
+        .split_once('.')
+        .filter(|(kind, group)| session.knowledge.custom_kind(group, kind).is_some());
+    known
+        .map(|(kind, group)| GroupKind::new(group, kind))
+        .ok_or_else(|| {
+            Failure::input_with_help(
+                format!("`--with-kind {typed}` names no kind that is known"),
+                "write it like `StorageProfile.cdi.kubevirt.io`; `--knowledge FILE` adds kinds",
+            )
+        })
+}
