@@ -49,6 +49,15 @@ impl<'a> CheckInput<'a> {
             .collect()
     }
 
+    /// The same for a tier that never even begins: it waits like those behind it, and is named with them.
+    pub(crate) fn never_begins(&self, tier: TierIndex) -> Vec<TierName> {
+        let never = self.graph.tiers.never_apply(&[tier], false);
+        never
+            .into_iter()
+            .map(|other| self.graph.tiers.name(other).clone())
+            .collect()
+    }
+
     /// The rendered tier behind an index of the graph.
     pub(crate) fn tier(&self, tier: TierIndex) -> Option<&'a Tier> {
         self.cluster.tier(self.graph.tiers.name(tier))

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use firstpass_diagnostics::{Finding, Location};
-use firstpass_object::{GroupKind, ObjectId, Origin, Step, TierName};
+use firstpass_knowledge::Scope;
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, Origin, Step, TierName};
 use firstpass_order::{Need, Needed, Provider, TierIndex};
 
 use crate::input::At as _;
@@ -108,12 +109,41 @@ impl<'a> Cause<'a> {
             .iter()
             .copied()
             .chain(provider.filter(|id| **id != first.by));
+        let others = others.map(|id| shown(input, id).to_string());
         rule.finding(message)
             .with_tier(self.tier_name(input))
-            .with_object(&first.by)
-            .with_related(others.map(ObjectId::to_string))
+            .with_object(&shown(input, &first.by))
+            .with_related(others)
             .at(place_of(input, first))
     }
+}
+
+/// An object as the cluster has it: a namespace that kustomize has put on a cluster-scoped one is none (F-217, F-305).
+fn shown(input: &CheckInput<'_>, id: &ObjectId) -> ObjectId {
+    let mut id = id.clone();
+    let built_in = !firstpass_schema::kinds::versions_of(&id.group, &id.kind).is_empty();
+    if id.namespace.is_some() && !built_in && is_cluster_wide(input, &id.group_kind()) {
+        id.namespace = None;
+    }
+    id
+}
+
+/// Whether objects of a custom kind live in no namespace, as far as anybody knows.
+fn is_cluster_wide(input: &CheckInput<'_>, kind: &GroupKind) -> bool {
+    let staged = input.stage.kinds.get(kind).map(|staged| !staged.namespaced);
+    let known = || {
+        let def = input.knowledge.custom_kind(&kind.group, &kind.kind)?;
+        Some(def.scope == Scope::Cluster)
+    };
+    let in_git = || {
+        input.cluster.objects().find_map(|(_, object)| {
+            let text = |path: &[&str]| object.object.text_at(path);
+            let defines = text(&["spec", "group"]) == Some(&kind.group)
+                && text(&["spec", "names", "kind"]) == Some(&kind.kind);
+            defines.then(|| text(&["spec", "scope"]) == Some("Cluster"))
+        })
+    };
+    staged.or_else(known).or_else(in_git).unwrap_or_default()
 }
 
 /// Where one sees what is needed.

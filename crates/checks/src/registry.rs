@@ -57,6 +57,9 @@ pub static RULES: &[&Rule] = &[
     &duplicate_object::RULE,
     &encrypted_without_decryption::RULE,
     &invalid_object::RULE,
+    &value_retyped::RULE,
+    &object_without_namespace::RULE,
+    &expression_invalid::RULE,
     // Waiting for each other.
     &second_order_kind_in_same_pass::RULE,
     &chart_kind_in_same_pass::RULE,
@@ -69,11 +72,14 @@ pub static RULES: &[&Rule] = &[
     &parent_waits_for_child::RULE,
     &claim_waits_for_consumer::RULE,
     &tiers_wait_for_each_other::RULE,
+    &source_inside_cluster::RULE,
+    &network_missing::RULE,
     // Waiting for something that never comes.
     &kind_without_provider::RULE,
     &namespace_missing::RULE,
-    &variable_source_missing::RULE,
     &dependency_missing::RULE,
+    &release_dependency_missing::RULE,
+    &values_under_another_name::RULE,
     &dependency_suspended::RULE,
     &health_check_missing_object::RULE,
     // Coming up by luck.
@@ -89,6 +95,7 @@ pub static RULES: &[&Rule] = &[
     &shell_expansion_rewritten::RULE,
     &ciphertext_applied::RULE,
     // Worth knowing.
+    &variable_source_missing::RULE,
     &remote_base::RULE,
     &unrendered::RULE,
     &suspended::RULE,

@@ -26,7 +26,7 @@ pub(crate) fn refusals(input: &CheckInput<'_>, object: &RenderedObject) -> Vec<R
     firstpass_apiserver::validate(&object.object, minor, &unknown)
         .into_iter()
         .map(|error| Refusal {
-            path: error.path,
+            path: error.path.trim_start_matches('.').to_owned(),
             message: error.message,
         })
         .collect()
@@ -58,13 +58,17 @@ impl Refusal {
         self.field() == path
     }
 
-    /// Whether the value of the field holds a text.
-    pub(crate) fn value_holds(&self, object: &Value, text: &str) -> bool {
-        let value = self.field().iter().try_fold(object, |value, part| match value {
+    /// The value of the field.
+    pub(crate) fn value<'v>(&self, object: &'v Value) -> Option<&'v Value> {
+        self.field().iter().try_fold(object, |value, part| match value {
             Value::Array(items) => items.get(part.parse::<usize>().ok()?),
             other => other.get(part),
-        });
-        value
+        })
+    }
+
+    /// Whether the value of the field holds a text.
+    pub(crate) fn value_holds(&self, object: &Value, text: &str) -> bool {
+        self.value(object)
             .and_then(Value::as_str)
             .is_some_and(|value| value.contains(text))
     }

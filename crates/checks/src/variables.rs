@@ -23,7 +23,8 @@ pub(crate) struct TierVariables {
 
 impl<'a> Variables<'a> {
     pub(crate) fn of(cluster: &'a RenderedCluster) -> Variables<'a> {
-        let read: BTreeSet<ObjectId> = cluster.tiers.iter().flat_map(sources_of).collect();
+        let sources = cluster.tiers.iter().flat_map(sources_of);
+        let read: BTreeSet<ObjectId> = sources.map(|(source, _)| source).collect();
         let rendered = cluster.objects().map(|(_, rendered)| rendered);
         let mut data: BTreeMap<ObjectId, Data> = rendered
             .filter(|rendered| DataKind::of(&rendered.id().kind).is_some() && read.contains(&rendered.id()))
@@ -42,7 +43,7 @@ impl<'a> Variables<'a> {
         let Some(post_build) = &tier.kustomization.spec.post_build else {
             return variables;
         };
-        for source in sources_of(tier) {
+        for (source, optional) in sources_of(tier) {
             match self.data.get(&source) {
                 Some(data) => {
                     variables.open |= data.open;
@@ -51,7 +52,8 @@ impl<'a> Variables<'a> {
                         .names
                         .extend(names.map(|name| (name.clone(), source.to_string())));
                 }
-                None => variables.open = true,
+                // An optional source that nobody makes is not there (F-605).
+                None => variables.open |= !optional,
             }
         }
         let own = format!("Kustomization/{}", tier.name);
@@ -87,13 +89,14 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// The ConfigMaps and Secrets that a tier names as sources of variables, in the order in which they count.
-fn sources_of(tier: &Tier) -> Vec<ObjectId> {
+/// The ConfigMaps and Secrets that a tier names as sources of variables, in the order in which they count, each with
+/// whether it may be missing.
+fn sources_of(tier: &Tier) -> Vec<(ObjectId, bool)> {
     let sources = |post_build: &PostBuild| {
         let id = |kind: &str, name: &str| ObjectId::new("", kind, Some(&tier.name.namespace), name);
         let references = post_build.substitute_from.iter();
         references
-            .map(|reference| id(&reference.kind, &reference.name))
+            .map(|reference| (id(&reference.kind, &reference.name), reference.optional))
             .collect()
     };
     tier.kustomization

@@ -93,7 +93,7 @@ fn unknown(what: &str, name: &str, known: &[&'static str]) -> String {
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) between two names, letter case aside.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.to_lowercase().chars().collect();
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut before: Vec<usize> = Vec::new();

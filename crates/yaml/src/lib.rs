@@ -23,7 +23,7 @@ mod resolve;
 mod timestamp;
 mod tree;
 
-pub use decode::{DecodeError, from_node, nearest};
+pub use decode::{DecodeError, distance, from_node, nearest};
 pub use emit::{Writer, emit, emit_all, go_float};
 pub use encoding::decode;
 pub use error::ParseError;

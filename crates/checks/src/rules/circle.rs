@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use firstpass_diagnostics::Location;
 use firstpass_object::{ObjectId, TierName};
-use firstpass_order::{Deadlock, Needed, TierIndex, Wait};
+use firstpass_order::{Answer, Deadlock, Need, Needed, TierIndex, Wait};
 use firstpass_render::Tier;
 
 use crate::{CheckInput, wording};
@@ -14,6 +14,22 @@ pub(crate) fn tiers(deadlock: &Deadlock) -> Vec<TierIndex> {
     let mut seen = BTreeSet::new();
     let tiers = deadlock.steps.iter().map(|step| step.tier);
     tiers.filter(|tier| seen.insert(*tier)).collect()
+}
+
+/// Whether a need is part of a circle without a single blocked need in it: there the circle is the cause, and the edge
+/// that would order the two tiers would close it.
+pub(crate) fn explains(deadlocks: &[Deadlock], input: &CheckInput<'_>, need: &Need) -> bool {
+    deadlocks.iter().any(|deadlock| {
+        let needs = deadlock.steps.iter().filter_map(|step| match step.wait {
+            Wait::Need(index) => input.graph.needs.get(index),
+            _ => None,
+        });
+        let needs: Vec<&Need> = needs.collect();
+        needs.iter().any(|other| std::ptr::eq(*other, need))
+            && !needs
+                .iter()
+                .any(|other| matches!(other.answer, Answer::Blocked { .. }))
+    })
 }
 
 /// The way around as a sentence.

@@ -49,8 +49,13 @@ fn finding(input: &CheckInput<'_>, deadlock: &Deadlock) -> Finding {
     } else {
         format!("{} depend on each other", wording::and(&names))
     };
+    let none = if members.len() == 1 {
+        "It never begins"
+    } else {
+        "None of them ever begins"
+    };
     let why = format!(
-        "{}. None of them ever begins, and neither does anything that depends on them. Nor can Flux sort what a new commit \
+        "{}. {none}, and neither does anything that depends on them. Nor can Flux sort what a new commit \
          concerns while there is a cycle, so other tiers of the same source hear of it only at their interval",
         circle::chain(input, deadlock)
     );

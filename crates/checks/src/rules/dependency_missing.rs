@@ -53,7 +53,7 @@ fn finding(input: &CheckInput<'_>, tier: TierIndex, dependency: &TierName) -> Fi
         .with_object(&circle::object(name))
         .with_why(why)
         .with_help(help)
-        .with_blocks(input.blocked_by(tier, false));
+        .with_blocks(input.never_begins(tier));
     if let Some(rendered) = input.tier(tier) {
         finding.location = circle::place_of_dependency(input, rendered, dependency);
     }

@@ -52,7 +52,11 @@ fn finding(input: &CheckInput<'_>, tier: TierIndex, suspended: TierIndex, by_hea
         .with_related([circle::object(other).to_string()])
         .with_why(why)
         .with_help(help)
-        .with_blocks(input.blocked_by(tier, by_health));
+        .with_blocks(if by_health {
+            input.blocked_by(tier, true)
+        } else {
+            input.never_begins(tier)
+        });
     if let Some(rendered) = input.tier(tier) {
         finding.location = if by_health {
             input.place_in_tier(rendered, &["spec", "wait"])

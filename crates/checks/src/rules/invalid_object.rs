@@ -3,6 +3,7 @@
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_render::{Encryption, RenderedObject, Tier};
 
+use super::value_retyped;
 use crate::input::At as _;
 use crate::validation::{self, Refusal};
 use crate::variables::Variables;
@@ -32,6 +33,7 @@ fn check(input: &CheckInput<'_>) -> Vec<Finding> {
             let mut refusals = validation::refusals(input, object);
             // A `${NAME}` that nobody has substituted is the cause of `literal-variable`.
             refusals.retain(|refusal| !(literal && refusal.value_holds(&object.object, "${")));
+            refusals.retain(|refusal| !value_retyped::is_retyped(object, refusal));
             if let Some((first, rest)) = refusals.split_first() {
                 findings.push(finding(input, tier, object, first, rest));
             }

@@ -3,7 +3,7 @@
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_order::{Answer, Needed};
 
-use super::unordered;
+use super::{circle, unordered};
 use crate::needs::causes;
 use crate::{CheckInput, Rule, Status};
 
@@ -19,8 +19,11 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+    let deadlocks = input.graph.deadlocks();
     let found = causes(input, |need| {
-        matches!(need.needed, Needed::Kind { .. }) && matches!(need.answer, Answer::WithoutEdge { .. })
+        matches!(need.needed, Needed::Kind { .. })
+            && matches!(need.answer, Answer::WithoutEdge { .. })
+            && !circle::explains(&deadlocks, input, need)
     });
     found
         .iter()

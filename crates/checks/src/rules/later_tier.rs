@@ -22,6 +22,19 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
         Needed::ReadOnce { object, .. } => (format!("`{object}`"), false),
         Needed::Consumer { claim } => (format!("a pod that uses `{claim}`"), true),
     };
+    if let (Needed::Data { object, .. }, Blocked::SamePass) = (&first.needed, how) {
+        let message = format!("`{tier}` takes variables from `{object}`, which it applies itself");
+        let why = format!(
+            "variables are read before anything of a tier is built. `{object}` is not there, so the build fails, so `{object}` is \
+             never applied. A cluster that has it already hides that"
+        );
+        let help = format!(
+            "move `{object}` beside the Flux Kustomization `{tier}` (its parent applies ConfigMaps and Secrets first), or into a \
+             tier that `{tier}` depends on"
+        );
+        let finding = cause.finding(input, rule, message).with_why(why).with_help(help);
+        return finding.with_blocks(input.blocked_by(cause.tier, false));
+    }
     let (later, waits) = match how {
         Blocked::SamePass => (cause.tier, "is the same tier".to_owned()),
         Blocked::Child(later) => (

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
-use firstpass_envsubst::Template;
+use firstpass_envsubst::{DefaultSign, Expression, Operator, Template};
 use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{Encryption, RenderedObject, Tier};
 use serde_json::Value;
@@ -46,10 +46,15 @@ struct Literal<'v> {
 }
 
 fn finding(input: &CheckInput<'_>, tier: &Tier, known: &BTreeMap<String, String>) -> Option<Finding> {
+    // Whoever writes a `postBuild` means the tier to substitute.
+    let meant = tier.kustomization.spec.post_build.is_some();
+    let is_meant = |expression: &Expression<'_>| {
+        meant || known.contains_key(expression.name) || is_flux_default(expression)
+    };
     let found: Vec<Literal<'_>> = tier
         .objects()
         .iter()
-        .filter_map(|object| literal(input, object, known))
+        .filter_map(|object| literal(input, object, &is_meant))
         .collect();
     let refused = found.iter().find(|literal| literal.refusal.is_some());
     let first = refused.or_else(|| found.first())?;
@@ -102,17 +107,17 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, known: &BTreeMap<String, String>
     Some(finding)
 }
 
-/// The first literal of an object that makes it invalid, or else the first whose name is a variable of this cluster.
+/// The first literal of an object that makes it invalid, or else the first that was meant for Flux.
 fn literal<'v>(
     input: &CheckInput<'_>,
     object: &'v RenderedObject,
-    known: &BTreeMap<String, String>,
+    is_meant: &dyn Fn(&Expression<'_>) -> bool,
 ) -> Option<Literal<'v>> {
     if object.encryption != Encryption::None || is_disabled(&object.object) {
         return None;
     }
     let literal = |text: Text<'v>, refusal: Option<Refusal>| {
-        let (name, offset) = first_name(text.text, |name| refusal.is_some() || known.contains_key(name))?;
+        let (name, offset) = first_name(text.text, |expression| refusal.is_some() || is_meant(expression))?;
         Some(Literal {
             object,
             text,
@@ -136,13 +141,18 @@ fn literal<'v>(
 }
 
 /// The first expression with a name that counts, and where it starts.
-fn first_name(text: &str, counts: impl Fn(&str) -> bool) -> Option<(String, usize)> {
+fn first_name(text: &str, counts: impl Fn(&Expression<'_>) -> bool) -> Option<(String, usize)> {
     let template = Template::parse(text).ok()?;
     let expressions = template.expressions();
-    let found = expressions.iter().find(|expression| counts(expression.name))?;
+    let found = expressions.iter().find(|expression| counts(expression))?;
     // `$${NAME}` is text that somebody has escaped, whether or not anything substitutes it.
     let escaped = text[..found.span.start].ends_with('$');
     (!escaped).then(|| (found.name.to_owned(), found.span.start))
+}
+
+/// `${NAME:=default}` is how defaults are written for Flux.
+fn is_flux_default(expression: &Expression<'_>) -> bool {
+    expression.operator == Operator::Default(DefaultSign::ColonEqual)
 }
 
 fn is_disabled(object: &Value) -> bool {

@@ -104,7 +104,8 @@ fn finding(
     if more > 0 {
         written.push(format!("{more} more"));
     }
-    let script = text.path.last().map_or("", String::as_str);
+    let is_key = |part: &&String| !part.bytes().all(|byte| byte.is_ascii_digit());
+    let script = text.path.iter().rev().find(is_key).map_or("", String::as_str);
     let message = format!(
         "substitution rewrites {} in the script `{script}` of `{}`",
         wording::and(&written),

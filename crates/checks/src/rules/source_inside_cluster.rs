@@ -1,0 +1,154 @@
+//! A source that the cluster itself serves, from what comes out of that very source.
+
+use firstpass_baseline::Release;
+use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_flux::{HelmRelease, Source, SourceName};
+use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_render::{RenderedObject, Tier};
+
+use crate::input::At as _;
+use crate::{CheckInput, Rule, Status};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    name: "source-inside-cluster",
+    summary: "a source that a Service of this cluster serves, which comes from that source",
+    severity: Severity::Error,
+    verdict: Some(Verdict::Deadlock),
+    status: Status::Preview,
+    page: include_str!("../../../../docs/rules/source-inside-cluster.md"),
+    check,
+};
+
+fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+    let mut sources: Vec<&SourceName> = Vec::new();
+    for name in input.cluster.tiers.iter().filter_map(|tier| tier.source.name()) {
+        if !sources.contains(&name) {
+            sources.push(name);
+        }
+    }
+    sources
+        .into_iter()
+        .filter_map(|name| finding(input, name))
+        .collect()
+}
+
+fn finding(input: &CheckInput<'_>, name: &SourceName) -> Option<Finding> {
+    let source = find(input, &name.id())?;
+    let url = Source::read(&source.object)?.value.url?;
+    let (service, namespace) = service_of(&url)?;
+    // What is seeded before Flux is there without the source.
+    let seeded = input
+        .stage
+        .releases
+        .iter()
+        .any(|seeded| seeded.release.namespace == namespace);
+    let (tier, server) = server_in(input, &namespace, &service).filter(|_| !seeded)?;
+    let depends = comes_from(input, tier, name);
+    let mut rest = input
+        .cluster
+        .tiers
+        .iter()
+        .filter(|other| other.source.name() == Some(name));
+    if !depends || rest.next().is_none() {
+        return None;
+    }
+    let id = server.id();
+    let message = format!(
+        "`{}` is served by `{service}` in namespace `{namespace}` of this cluster, which `{id}` brings from it",
+        name.id()
+    );
+    let why = format!(
+        "on an empty cluster nothing answers at {url}, so the source never has an artifact; and what would answer is applied by `{}` \
+         out of that very source",
+        tier.name
+    );
+    let help = "let Flux read from a server outside the cluster, or bring the server up before Flux and say so under `baseline` in \
+                firstpass.yaml";
+    let blocked = input
+        .cluster
+        .tiers
+        .iter()
+        .filter(|other| comes_from(input, other, name));
+    let finding = RULE
+        .finding(message)
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_related([name.id().to_string()])
+        .with_why(why)
+        .with_help(help)
+        .with_blocks(blocked.map(|other| other.name.clone()))
+        .at(input.repository.locate(&source.origin, &["spec", "url"]));
+    Some(finding)
+}
+
+/// Whether a tier, or a tier that applies it, is built from a source.
+fn comes_from(input: &CheckInput<'_>, tier: &Tier, source: &SourceName) -> bool {
+    let mut next = Some(tier);
+    // Parents are no cycle; the bound is for broken input.
+    for _ in 0..=input.cluster.tiers.len() {
+        let Some(tier) = next else { return false };
+        if tier.source.name() == Some(source) {
+            return true;
+        }
+        next = tier.parent.as_ref().and_then(|parent| input.cluster.tier(parent));
+    }
+    false
+}
+
+fn find<'a>(input: &CheckInput<'a>, id: &ObjectId) -> Option<&'a RenderedObject> {
+    let seeds = input.cluster.seeds.iter();
+    let applied = input.cluster.objects().map(|(_, object)| object);
+    seeds.chain(applied).find(|object| object.id() == *id)
+}
+
+/// The Service and the namespace in a URL such as `http://gitea-http.git.svc.cluster.local:3000/home.git`.
+fn service_of(url: &str) -> Option<(String, String)> {
+    let rest = url.split_once("://")?.1;
+    let authority = rest.split('/').next()?;
+    let host = authority.rsplit('@').next()?.split(':').next()?;
+    let name = host
+        .strip_suffix(".svc")
+        .or_else(|| host.strip_suffix(".svc.cluster.local"))?;
+    let (service, namespace) = name.split_once('.')?;
+    (!namespace.contains('.')).then(|| (service.to_owned(), namespace.to_owned()))
+}
+
+/// What brings the Service: itself in git, or a release into its namespace.
+fn server_in<'a>(
+    input: &CheckInput<'a>,
+    namespace: &str,
+    service: &str,
+) -> Option<(&'a Tier, &'a RenderedObject)> {
+    let wanted = ObjectId::new("", "Service", Some(namespace), service);
+    let in_git = input.cluster.objects().find(|(_, object)| object.id() == wanted);
+    in_git.or_else(|| {
+        input.cluster.objects().find(|(_, object)| {
+            HelmRelease::is(&object.object)
+                && Release::of_object(&object.object, &|_| None).namespace == namespace
+                && service.contains(object.object.name())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_read_from_urls() {
+        let table = [
+            (
+                "http://gitea-http.git.svc.cluster.local:3000/home.git",
+                Some(("gitea-http", "git")),
+            ),
+            ("ssh://git@forgejo.forge.svc/home", Some(("forgejo", "forge"))),
+            ("https://github.com/home/ops", None),
+            ("oci://registry.a.b.svc/home", None),
+        ];
+        for (url, expected) in table {
+            let expected = expected.map(|(service, namespace)| (service.to_owned(), namespace.to_owned()));
+            assert_eq!(service_of(url), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A HelmRelease whose values come from an object that a generator has given another name.
+
+use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_flux::{HelmRelease, ValuesFrom};
+use firstpass_object::{ObjectId, Step};
+use firstpass_render::{RenderedObject, Tier};
+
+use super::release;
+use crate::input::At as _;
+use crate::{CheckInput, Rule, Status};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    name: "values-under-another-name",
+    summary: "a HelmRelease whose values are in an object that a generator has given a hash",
+    severity: Severity::Error,
+    verdict: Some(Verdict::NeverReady),
+    status: Status::Preview,
+    page: include_str!("../../../../docs/rules/values-under-another-name.md"),
+    check,
+};
+
+/// Letters of the hash that kustomize appends to a generated name.
+const HASH_LENGTH: usize = 10;
+
+fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (tier, object) in release::all(input) {
+        let read = HelmRelease::read(&object.object).value;
+        let required = read.spec.values_from.iter().enumerate();
+        for (index, from) in required.filter(|(_, from)| !from.optional) {
+            let wanted = ObjectId::new("", &from.kind, Some(&read.name.namespace), &from.name);
+            if let Some(hashed) = hashed_twin(input, &wanted) {
+                findings.push(finding(input, tier, object, from, index, &hashed));
+            }
+        }
+    }
+    findings
+}
+
+/// The generated object that was meant: it is there with a hash behind the name, and without one it is not.
+fn hashed_twin(input: &CheckInput<'_>, wanted: &ObjectId) -> Option<ObjectId> {
+    let mut twin = None;
+    for (_, object) in input.cluster.objects() {
+        let id = object.id();
+        if id.group_kind() != wanted.group_kind() || id.namespace != wanted.namespace {
+            continue;
+        }
+        if id.name == wanted.name {
+            return None;
+        }
+        let hash = id
+            .name
+            .strip_prefix(&wanted.name)
+            .and_then(|rest| rest.strip_prefix('-'));
+        let generated = object
+            .origin
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Generated { .. }));
+        if generated && hash.is_some_and(|hash| hash.len() == HASH_LENGTH) {
+            twin = Some(id);
+        }
+    }
+    twin
+}
+
+fn finding(
+    input: &CheckInput<'_>,
+    tier: &Tier,
+    object: &RenderedObject,
+    from: &ValuesFrom,
+    index: usize,
+    hashed: &ObjectId,
+) -> Finding {
+    let id = object.id();
+    let message = format!(
+        "`{id}` takes values from {} `{}`, which a generator has named `{}`",
+        from.kind, from.name, hashed.name
+    );
+    let why = "kustomize appends a hash to the names of generated objects and rewrites references only where it knows the field; \
+               `valuesFrom` of a HelmRelease is not among those. helm-controller looks for the name as written, for good";
+    let help = "name the field in a `configurations` file of the kustomization (`nameReference` with fieldSpec \
+                `spec/valuesFrom/name` of HelmRelease), or set `generatorOptions.disableNameSuffixHash: true`";
+    let index = index.to_string();
+    let finding = RULE
+        .finding(message)
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_related([hashed.to_string()])
+        .with_why(why)
+        .with_help(help)
+        .at(input
+            .repository
+            .locate(&object.origin, &["spec", "valuesFrom", &index, "name"]));
+    release::never_installed(input, tier, &id, finding)
+}
