@@ -225,7 +225,7 @@ impl<'r> Rendering<'r> {
             }
         }
         while !queue.is_empty() {
-            let level: Vec<Pending> = queue.drain(..).collect();
+            let level: Vec<Pending> = std::mem::take(&mut queue);
             // Builds depend on nothing but the tier and its files; what follows goes one tier after another.
             let kustomizations: Vec<Read<Kustomization>> =
                 level.par_iter().map(|pending| self.prepare(pending)).collect();
