@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use firstpass_diagnostics::{Location, Severity};
 use firstpass_flux::names::reason;
 use firstpass_flux::{ControllerSettings, ControllerVersion, Kustomization, SourceKind, SourceName};
+use firstpass_kustomize::Options;
+use firstpass_kustomize::file::{self, KustomizationFile};
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, Origin};
+use firstpass_source::RepoPath;
 use serde_json::Value;
 
 use crate::artifacts::Files;
@@ -109,29 +112,19 @@ pub(crate) fn build(error: &firstpass_kustomize::Error, files: &Files, tier: &Ku
         .what
         .find(ALREADY_REGISTERED)
         .map(|at| &error.what[at + ALREADY_REGISTERED.len()..]);
-    let rule = if duplicate.is_some() {
-        "duplicate-object"
-    } else {
-        "build-failed"
+    let mut failure = match duplicate.and_then(parse_resource_id) {
+        Some(object) => duplicate_in_build(object, error, files, tier),
+        None => {
+            let headline = format!("`{}` cannot be built: {}", tier.name, error.what);
+            let mut failure = TierFailure::refused("build-failed", reason::BUILD_FAILED, headline);
+            failure.why = match &error.why {
+                Some(why) => format!("{why}; Flux applies nothing of a tier that it cannot build"),
+                None => "Flux applies nothing of a tier that it cannot build".to_owned(),
+            };
+            failure
+        }
     };
-    let object = duplicate.and_then(parse_resource_id);
-    let headline = match &object {
-        Some(object) => format!("`{object}` is in the build of `{}` twice", tier.name),
-        None => format!("`{}` cannot be built: {}", tier.name, error.what),
-    };
-    let mut failure = TierFailure::refused(rule, reason::BUILD_FAILED, headline);
     failure.flux_message = format!("kustomize build failed: {}", error.what);
-    failure.object = object;
-    failure.why = match (&error.why, duplicate) {
-        (Some(why), Some(_)) => {
-            format!("kustomize builds no two objects with the same kind, namespace and name; {why}")
-        }
-        (None, Some(_)) => {
-            "kustomize builds no two objects with the same kind, namespace and name".to_owned()
-        }
-        (Some(why), None) => format!("{why}; Flux applies nothing of a tier that it cannot build"),
-        (None, None) => "Flux applies nothing of a tier that it cannot build".to_owned(),
-    };
     failure.help = error.help.clone().unwrap_or_default();
     failure.location = error.file.as_ref().map(|file| {
         Location::new(
@@ -141,6 +134,85 @@ pub(crate) fn build(error: &firstpass_kustomize::Error, files: &Files, tier: &Ku
         )
     });
     failure
+}
+
+fn duplicate_in_build(
+    object: ObjectId,
+    error: &firstpass_kustomize::Error,
+    files: &Files,
+    tier: &Kustomization,
+) -> TierFailure {
+    let is_kustomization = |file: &&RepoPath| file::NAMES.contains(&file.file_name());
+    let root = || {
+        file::find(&*files.tree, &RepoPath::clamped(&tier.spec.path))
+            .into_iter()
+            .next()
+    };
+    let file = error
+        .file
+        .as_ref()
+        .filter(is_kustomization)
+        .cloned()
+        .or_else(root);
+    let parts = file
+        .map(|file| parts_with(&object, &file, files))
+        .unwrap_or_default();
+    let parts: Vec<String> = parts.iter().map(|part| format!("`{part}`")).collect();
+    let headline = match parts.len() {
+        0 | 1 => format!("`{object}` is in the build of `{}` twice", tier.name),
+        _ => format!(
+            "`{object}` is in the build of `{}` twice: from {}",
+            tier.name,
+            parts.join(" and ")
+        ),
+    };
+    let mut failure = TierFailure::refused("duplicate-object", reason::BUILD_FAILED, headline);
+    failure.why = "kustomize builds no two objects with the same kind, namespace and name".to_owned();
+    if let Some(why) = &error.why {
+        failure.why.push_str("; ");
+        failure.why.push_str(why);
+    }
+    failure.object = Some(object);
+    failure
+}
+
+/// The entries of a kustomization file that bring an object, each built by itself.
+fn parts_with(object: &ObjectId, file: &RepoPath, files: &Files) -> Vec<String> {
+    let tree = &*files.tree;
+    let directory = file.parent().unwrap_or_default();
+    let text = tree.read(file).unwrap_or_default();
+    let text = firstpass_yaml::decode(&text).unwrap_or_default();
+    let Ok(kustomization) = KustomizationFile::read_leniently(&text, file) else {
+        return Vec::new();
+    };
+    // Transformers of the file itself are not in what an entry builds, so the namespace may still be missing.
+    let is_it = |id: &ObjectId| {
+        id.group == object.group
+            && id.kind == object.kind
+            && id.name == object.name
+            && (id.namespace.is_none() || id.namespace == object.namespace)
+    };
+    let entries = kustomization
+        .resources
+        .iter()
+        .filter_map(|entry| directory.join(entry).ok());
+    let brings = |path: &RepoPath| {
+        if tree.is_directory(path) {
+            let build = firstpass_kustomize::build(tree, path, &Options::flux());
+            return build
+                .is_ok_and(|build| build.resources.iter().any(|resource| is_it(&resource.value.id())));
+        }
+        let text = tree.read(path).unwrap_or_default();
+        let documents = firstpass_yaml::parse_all(&String::from_utf8_lossy(&text)).unwrap_or_default();
+        let mut objects = documents
+            .iter()
+            .filter_map(|document| document.root.to_json().ok());
+        objects.any(|value| is_it(&value.id()))
+    };
+    entries
+        .filter(brings)
+        .map(|path| files.places.file(path.as_str()))
+        .collect()
 }
 
 /// `--no-remote-bases` is set (F-812).

@@ -192,6 +192,11 @@ fn the_same_object_twice_is_named() {
         (finding.rule.as_str(), finding.object.as_deref()),
         ("duplicate-object", Some("ConfigMap/flux-system/same"))
     );
+    assert!(
+        finding.message.ends_with("from `apps/a.yaml` and `apps/b.yaml`"),
+        "{}",
+        finding.message
+    );
 }
 
 /// Everything in the outcome is the same however often it is asked for.
