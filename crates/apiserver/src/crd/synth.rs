@@ -60,10 +60,16 @@ impl CrdSketch {
             Scope::Namespaced => "Namespaced",
             Scope::Cluster => "Cluster",
         };
+        let mut metadata = json!({"name": self.crd_name()});
+        // The API server refuses CRDs of Kubernetes' own groups unless they say who approved them; real ones do.
+        if self.group.ends_with(".k8s.io") || self.group.ends_with(".kubernetes.io") {
+            metadata["annotations"] =
+                json!({"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1111"});
+        }
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": self.crd_name()},
+            "metadata": metadata,
             "spec": {
                 "group": self.group,
                 "names": {
@@ -102,5 +108,19 @@ mod tests {
             };
             assert_eq!(sketch.plural(), plural);
         }
+    }
+
+    #[test]
+    fn protected_groups_are_approved() {
+        let sketch = |group: &str| CrdSketch {
+            group: group.to_owned(),
+            kind: "DNSEndpoint".to_owned(),
+            plural: None,
+            scope: Scope::Namespaced,
+            versions: vec!["v1".to_owned()],
+        };
+        let annotations = |group: &str| sketch(group).to_crd()["metadata"]["annotations"].clone();
+        assert!(annotations("externaldns.k8s.io")["api-approved.kubernetes.io"].is_string());
+        assert!(annotations("example.com").is_null());
     }
 }
