@@ -30,9 +30,16 @@ fn deployment(index: usize) -> Value {
 }
 
 fn memory_mib() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "a measurement reads the process's own memory")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a measurement reads the process's own memory"
+    )]
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    let pages: u64 = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .unwrap_or(0);
     pages * 4096 / (1024 * 1024)
 }
 
@@ -41,7 +48,11 @@ fn timed<T>(what: &str, count: usize, work: impl FnOnce() -> T) -> T {
     let start = std::time::Instant::now();
     let result = work();
     let micros = start.elapsed().as_secs_f64() * 1e6;
-    println!("  {what:<28} {:>9.2} µs each   {:>9.1} ms in all", micros / count as f64, micros / 1000.0);
+    println!(
+        "  {what:<28} {:>9.2} µs each   {:>9.1} ms in all",
+        micros / count as f64,
+        micros / 1000.0
+    );
     result
 }
 
@@ -51,7 +62,8 @@ fn main() {
         let before = memory_mib();
         let mut server = ApiServer::new(Options::minor(36));
         for index in 0..100 {
-            let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": format!("ns-{index}")}});
+            let object =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": format!("ns-{index}")}});
             let request = Request::Apply(Apply::forced(Arc::new(object), "kustomize-controller"));
             server.call(&request).expect("a namespace");
         }
@@ -66,7 +78,12 @@ fn main() {
         };
         timed("dry-run of new objects", count, || apply(&mut server, true));
         timed("apply", count, || apply(&mut server, false));
-        println!("  {:<28} {:>9} KiB each   (the objects given: {} MiB)", "memory", (memory_mib() - given) * 1024 / count as u64, given - before);
+        println!(
+            "  {:<28} {:>9} KiB each   (the objects given: {} MiB)",
+            "memory",
+            (memory_mib() - given) * 1024 / count as u64,
+            given - before
+        );
         timed("apply again", count, || apply(&mut server, false));
         let mut fork = timed("fork", 1, || server.clone());
         timed("first write after a fork", 1, || {
@@ -74,7 +91,10 @@ fn main() {
             fork.call(&request).expect("the object is fine");
         });
         timed("read all events", server.log().head().0 as usize, || {
-            server.events_since(server.log().tail()).filter(|event| event.id.kind == "Deployment").count()
+            server
+                .events_since(server.log().tail())
+                .filter(|event| event.id.kind == "Deployment")
+                .count()
         });
     }
 }

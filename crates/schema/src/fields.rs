@@ -8,10 +8,15 @@ const TABLE: &str = include_str!("../data/fields_v1_37.txt");
 static TYPES: LazyLock<Table> = LazyLock::new(Table::read);
 
 struct Table {
-    /// By `apiVersion` and kind: the name of the type.
-    kinds: BTreeMap<(&'static str, &'static str), &'static str>,
-    structs: BTreeMap<&'static str, Struct>,
+    /// By `apiVersion` and kind.
+    kinds: BTreeMap<(&'static str, &'static str), StructId>,
+    by_name: BTreeMap<&'static str, StructId>,
+    structs: Vec<Struct>,
 }
+
+/// A type with named fields, as a number into the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructId(u16);
 
 /// A type with named fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,57 +61,74 @@ pub enum FieldType {
     List(Box<FieldType>),
     /// A map with free keys.
     Map(Box<FieldType>),
-    /// A map with the fields of the type of this name; see [`structure`].
-    Struct(&'static str),
+    /// A map with the fields of this type; see [`structure`].
+    Struct(StructId),
 }
 
 /// The fields of a kind; `None` if the kind or this version of it is not built in (any more).
 pub fn fields_of(api_version: &str, kind: &str) -> Option<&'static Struct> {
-    structure(TYPES.kinds.get(&(api_version, kind))?)
+    TYPES.kinds.get(&(api_version, kind)).map(|id| structure(*id))
 }
 
-/// A type by the name that [`FieldType::Struct`] holds.
-pub fn structure(name: &str) -> Option<&'static Struct> {
-    TYPES.structs.get(name)
+/// The type that a [`FieldType::Struct`] refers to.
+pub fn structure(id: StructId) -> &'static Struct {
+    &TYPES.structs[usize::from(id.0)]
+}
+
+/// A type by its name, such as `meta.v1.ObjectMeta`.
+pub fn structure_named(name: &str) -> Option<&'static Struct> {
+    TYPES.by_name.get(name).map(|id| structure(*id))
 }
 
 impl Table {
     fn read() -> Table {
-        let (mut kinds, mut structs) = (BTreeMap::new(), BTreeMap::new());
-        for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+        let lines = || TABLE.lines().filter(|line| !line.starts_with('#'));
+        let names = lines().filter_map(|line| line.strip_prefix("type ")?.split(' ').next());
+        let by_name: BTreeMap<&'static str, StructId> = names.zip((0..).map(StructId)).collect();
+        let id_of = |name: &str| {
+            *by_name
+                .get(name)
+                .unwrap_or_else(|| panic!("fields_v1_37.txt: no type `{name}`"))
+        };
+        let (mut kinds, mut structs) = (BTreeMap::new(), Vec::new());
+        for line in lines() {
             let mut words = line.split(' ');
             match (words.next(), words.next()) {
                 (Some("kind"), Some(api_version)) => {
                     let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-                    kinds.insert((api_version, kind), name);
+                    kinds.insert((api_version, kind), id_of(name));
                 }
                 (Some("type"), Some(name)) => {
-                    let fields = words.map(Field::read).collect();
-                    structs.insert(name, Struct { name, fields });
+                    let fields = words.map(|word| Field::read(word, &id_of)).collect();
+                    structs.push(Struct { name, fields });
                 }
                 _ => panic!("fields_v1_37.txt: cannot read `{line}`"),
             }
         }
-        Table { kinds, structs }
+        Table {
+            kinds,
+            by_name,
+            structs,
+        }
     }
 }
 
 impl Field {
-    fn read(word: &'static str) -> (&'static str, Field) {
+    fn read(word: &'static str, id_of: &impl Fn(&str) -> StructId) -> (&'static str, Field) {
         let (name, code) = word
             .split_once(':')
             .unwrap_or_else(|| panic!("fields_v1_37.txt: cannot read `{word}`"));
         let is_required = name.ends_with('*');
         let field = Field {
             is_required,
-            field_type: FieldType::read(code),
+            field_type: FieldType::read(code, id_of),
         };
         (name.trim_end_matches('*'), field)
     }
 }
 
 impl FieldType {
-    fn read(code: &'static str) -> FieldType {
+    fn read(code: &str, id_of: &impl Fn(&str) -> StructId) -> FieldType {
         match code {
             "string" => FieldType::String,
             "base64" => FieldType::Base64,
@@ -118,9 +140,9 @@ impl FieldType {
             "int-or-string" => FieldType::IntOrString,
             "any" => FieldType::Any,
             _ => match (code.strip_prefix("[]"), code.strip_prefix("{}")) {
-                (Some(items), _) => FieldType::List(Box::new(FieldType::read(items))),
-                (_, Some(values)) => FieldType::Map(Box::new(FieldType::read(values))),
-                _ => FieldType::Struct(code),
+                (Some(items), _) => FieldType::List(Box::new(FieldType::read(items, id_of))),
+                (_, Some(values)) => FieldType::Map(Box::new(FieldType::read(values, id_of))),
+                _ => FieldType::Struct(id_of(code)),
             },
         }
     }
@@ -131,36 +153,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_named_type_is_in_the_table() {
-        fn check(field_type: &FieldType) {
-            match field_type {
-                FieldType::List(inner) | FieldType::Map(inner) => check(inner),
-                FieldType::Struct(name) => assert!(structure(name).is_some(), "{name}"),
-                _ => {}
-            }
-        }
-        for structure in TYPES.structs.values() {
-            structure
-                .fields
-                .values()
-                .for_each(|field| check(&field.field_type));
-        }
-        assert!(TYPES.kinds.values().all(|name| structure(name).is_some()));
-    }
-
-    #[test]
     fn a_container_has_the_fields_of_a_container() {
         let pod = fields_of("v1", "Pod").unwrap();
         let FieldType::Struct(spec) = pod.fields["spec"].field_type else {
             panic!("a spec has fields");
         };
-        let containers = &structure(spec).unwrap().fields["containers"];
+        let containers = &structure(spec).fields["containers"];
         assert!(containers.is_required);
-        assert_eq!(
-            containers.field_type,
-            FieldType::List(Box::new(FieldType::Struct("core.v1.Container")))
-        );
-        let container = structure("core.v1.Container").unwrap();
+        let FieldType::List(items) = &containers.field_type else {
+            panic!("containers are a list");
+        };
+        let FieldType::Struct(container) = **items else {
+            panic!("a container has fields");
+        };
+        let container = structure(container);
+        assert_eq!(container.name, "core.v1.Container");
+        assert_eq!(structure_named("core.v1.Container"), Some(container));
         assert_eq!(container.fields["image"].field_type, FieldType::String);
         assert_eq!(fields_of("policy/v1beta1", "PodDisruptionBudget"), None);
     }

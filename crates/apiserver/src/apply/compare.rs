@@ -19,13 +19,13 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Changes {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             for (name, value) in new {
-                let element = PathElement::Field(name.clone());
-                changes.child(element, old.get(name), Some(value), shape.field(name));
+                let element = PathElement::field(name);
+                changes.child(&element, old.get(name), Some(value), shape.field(name));
             }
             for (name, value) in old {
                 if !new.contains_key(name) {
-                    let element = PathElement::Field(name.clone());
-                    changes.child(element, Some(value), None, shape.field(name));
+                    let element = PathElement::field(name);
+                    changes.child(&element, Some(value), None, shape.field(name));
                 }
             }
         }
@@ -39,14 +39,14 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Changes {
             for item in new {
                 if let Some(element) = PathElement::of_item(item, &list) {
                     let before = find(old, &element).map(|index| &old[index]);
-                    changes.child(element, before, Some(item), shape.items());
+                    changes.child(&element, before, Some(item), shape.items());
                 }
             }
             for item in old {
                 if let Some(element) = PathElement::of_item(item, &list)
                     && find(new, &element).is_none()
                 {
-                    changes.child(element, Some(item), None, shape.items());
+                    changes.child(&element, Some(item), None, shape.items());
                 }
             }
         }
@@ -56,22 +56,21 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Changes {
 }
 
 impl Changes {
-    fn child(&mut self, element: PathElement, old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) {
+    fn child(&mut self, element: &PathElement, old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) {
         if old == new {
             return;
         }
         match (old, new) {
             (Some(old), Some(new)) if is_granular(old, shape) && is_granular(new, shape) => {
                 let below = compare(old, new, shape);
-                self.set.insert_below(element.clone(), false, below.set);
+                self.set.insert_below(element, false, below.set);
                 self.removed.insert_below(element, false, below.removed);
             }
             (old, Some(new)) => {
                 let is_item = !matches!(element, PathElement::Field(_));
                 let member = !is_granular(new, shape) || is_item;
                 if let Some(old) = old {
-                    self.removed
-                        .insert_below(element.clone(), false, stated(old, shape));
+                    self.removed.insert_below(element, false, stated(old, shape));
                 }
                 self.set.insert_below(element, member, stated(new, shape));
             }

@@ -1,8 +1,8 @@
 //! Sets of field paths.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use ecow::EcoString;
 use serde_json::Value;
 
 use super::{ListShape, Shape};
@@ -11,17 +11,20 @@ use super::{ListShape, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathElement {
     /// A field of a map.
-    Field(String),
+    Field(EcoString),
     /// The item of a keyed list, by its key fields and their values as JSON text.
-    Key(Vec<(String, String)>),
+    Key(Box<[(EcoString, EcoString)]>),
     /// An item of a list that is a set, as JSON text.
-    Item(String),
+    Item(EcoString),
 }
 
 /// A set of field paths as a tree.
+///
+/// The nodes are sorted lists: a cluster holds one set per object and manager, and ordered maps would take four times
+/// the memory for the few fields that each level has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    children: BTreeMap<PathElement, Node>,
+    children: Vec<(PathElement, Node)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,30 +38,74 @@ impl FieldSet {
     /// The paths that a configuration states (structured-merge-diff's `ToFieldSet`): its scalars, its atomic and empty
     /// maps and lists, and the items of keyed lists.
     pub(crate) fn of(value: &Value, shape: Shape<'_>) -> FieldSet {
-        let mut set = FieldSet::default();
+        let mut children = Vec::new();
         match value {
             Value::Object(fields) => {
+                children.reserve_exact(fields.len());
                 for (name, field) in fields {
                     let node = Node::of(field, shape.field(name));
-                    set.children.insert(PathElement::Field(name.clone()), node);
+                    children.push((PathElement::field(name), node));
+                }
+                // Maps come sorted, unless somebody builds serde_json in another way.
+                children.sort_by(|(a, _), (b, _)| a.cmp(b));
+            }
+            Value::Array(items) => {
+                let list = shape.list();
+                if !matches!(list, ListShape::Atomic) {
+                    children.reserve_exact(items.len());
+                    for item in items {
+                        if let Some(element) = PathElement::of_item(item, &list) {
+                            let mut node = Node::of(item, shape.items());
+                            node.member = true;
+                            children.push((element, node));
+                        }
+                    }
+                    children.sort_by(|(a, _), (b, _)| a.cmp(b));
+                    children.dedup_by(|(a, _), (b, _)| a == b);
                 }
             }
-            Value::Array(items) => match shape.list() {
-                ListShape::Atomic => {}
-                list => {
-                    for item in items {
-                        let Some(element) = PathElement::of_item(item, &list) else {
-                            continue;
-                        };
-                        let mut node = Node::of(item, shape.items());
-                        node.member = true;
-                        set.children.insert(element, node);
-                    }
-                }
-            },
             _ => {}
         }
-        set
+        FieldSet { children }
+    }
+
+    fn get(&self, element: &PathElement) -> Option<&Node> {
+        let index = self
+            .children
+            .binary_search_by(|(candidate, _)| candidate.cmp(element))
+            .ok()?;
+        Some(&self.children[index].1)
+    }
+
+    fn node_mut(&mut self, element: &PathElement) -> &mut Node {
+        let index = match self
+            .children
+            .binary_search_by(|(candidate, _)| candidate.cmp(element))
+        {
+            Ok(index) => index,
+            Err(index) => {
+                self.children.insert(index, (element.clone(), Node::default()));
+                index
+            }
+        };
+        &mut self.children[index].1
+    }
+
+    /// The nodes of this set, each with its counterpart in another, turned into nodes of a new set.
+    fn zip(&self, other: &FieldSet, mut make: impl FnMut(&Node, Option<&Node>) -> Node) -> FieldSet {
+        let mut theirs = other.children.iter().peekable();
+        let mut children = Vec::new();
+        for (element, node) in &self.children {
+            while theirs.next_if(|(candidate, _)| candidate < element).is_some() {}
+            let counterpart = theirs
+                .next_if(|(candidate, _)| candidate == element)
+                .map(|(_, node)| node);
+            let made = make(node, counterpart);
+            if !made.is_empty() {
+                children.push((element.clone(), made));
+            }
+        }
+        FieldSet { children }
     }
 
     /// Whether no path is in the set.
@@ -71,9 +118,7 @@ impl FieldSet {
         let Some((first, rest)) = path.split_first() else {
             return false;
         };
-        let Some(node) = self.children.get(first) else {
-            return false;
-        };
+        let Some(node) = self.get(first) else { return false };
         if rest.is_empty() {
             node.member
         } else {
@@ -84,7 +129,7 @@ impl FieldSet {
     /// Adds a path.
     pub fn insert(&mut self, path: &[PathElement]) {
         if let Some((first, rest)) = path.split_first() {
-            let node = self.children.entry(first.clone()).or_default();
+            let node = self.node_mut(first);
             if rest.is_empty() {
                 node.member = true;
             } else {
@@ -96,7 +141,7 @@ impl FieldSet {
     /// Adds all paths of another set.
     pub fn extend(&mut self, other: &FieldSet) {
         for (element, theirs) in &other.children {
-            let node = self.children.entry(element.clone()).or_default();
+            let node = self.node_mut(element);
             node.member |= theirs.member;
             node.below.extend(&theirs.below);
         }
@@ -105,38 +150,25 @@ impl FieldSet {
     /// The paths of this set that are not in another.
     #[must_use]
     pub fn minus(&self, other: &FieldSet) -> FieldSet {
-        let mut set = FieldSet::default();
-        for (element, node) in &self.children {
-            let left = match other.children.get(element) {
-                None => node.clone(),
-                Some(theirs) => Node {
-                    member: node.member && !theirs.member,
-                    below: node.below.minus(&theirs.below),
-                },
-            };
-            if !left.is_empty() {
-                set.children.insert(element.clone(), left);
-            }
-        }
-        set
+        self.zip(other, |node, theirs| match theirs {
+            None => node.clone(),
+            Some(theirs) => Node {
+                member: node.member && !theirs.member,
+                below: node.below.minus(&theirs.below),
+            },
+        })
     }
 
     /// The paths that are in both sets.
     #[must_use]
     pub fn and(&self, other: &FieldSet) -> FieldSet {
-        let mut set = FieldSet::default();
-        for (element, node) in &self.children {
-            if let Some(theirs) = other.children.get(element) {
-                let both = Node {
-                    member: node.member && theirs.member,
-                    below: node.below.and(&theirs.below),
-                };
-                if !both.is_empty() {
-                    set.children.insert(element.clone(), both);
-                }
-            }
-        }
-        set
+        self.zip(other, |node, theirs| match theirs {
+            None => Node::default(),
+            Some(theirs) => Node {
+                member: node.member && theirs.member,
+                below: node.below.and(&theirs.below),
+            },
+        })
     }
 
     /// All paths, in order.
@@ -165,13 +197,13 @@ impl FieldSet {
 
     /// The set below an element; `None` if neither the element nor anything below it is in the set.
     pub(crate) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
-        self.children.get(element).map(|node| &node.below)
+        self.get(element).map(|node| &node.below)
     }
 
-    pub(crate) fn insert_below(&mut self, element: PathElement, member: bool, below: FieldSet) {
+    pub(crate) fn insert_below(&mut self, element: &PathElement, member: bool, below: FieldSet) {
         let node = Node { member, below };
         if !node.is_empty() {
-            self.children.insert(element, node);
+            *self.node_mut(element) = node;
         }
     }
 
@@ -180,14 +212,19 @@ impl FieldSet {
         let Some((first, rest)) = path.split_first() else {
             return;
         };
-        let element = PathElement::Field((*first).to_owned());
-        if rest.is_empty() {
-            self.children.remove(&element);
-        } else if let Some(node) = self.children.get_mut(&element) {
+        let element = PathElement::field(first);
+        let Ok(index) = self
+            .children
+            .binary_search_by(|(candidate, _)| candidate.cmp(&element))
+        else {
+            return;
+        };
+        let node = &mut self.children[index].1;
+        if !rest.is_empty() {
             node.below.forget(rest);
-            if node.is_empty() {
-                self.children.remove(&element);
-            }
+        }
+        if rest.is_empty() || node.is_empty() {
+            self.children.remove(index);
         }
     }
 }
@@ -218,23 +255,31 @@ impl Node {
 }
 
 impl PathElement {
+    pub(crate) fn field(name: &str) -> PathElement {
+        PathElement::Field(EcoString::from(name))
+    }
+
     /// How a list names one of its items; `None` if the item lacks all key fields, or the list is atomic.
     pub(crate) fn of_item(item: &Value, list: &ListShape<'_>) -> Option<PathElement> {
         match list {
             ListShape::Atomic => None,
-            ListShape::Set => Some(PathElement::Item(item.to_string())),
+            ListShape::Set => Some(PathElement::Item(json_text(item))),
             ListShape::Map(keys) => {
-                let fields: Vec<(String, String)> = keys
+                let fields: Box<[(EcoString, EcoString)]> = keys
                     .iter()
                     .filter_map(|key| {
                         let value = item.get(key.name).or(key.default.as_ref())?;
-                        Some((key.name.to_owned(), value.to_string()))
+                        Some((EcoString::from(key.name), json_text(value)))
                     })
                     .collect();
                 (!fields.is_empty()).then_some(PathElement::Key(fields))
             }
         }
     }
+}
+
+fn json_text(value: &Value) -> EcoString {
+    ecow::eco_format!("{value}")
 }
 
 /// The way structured-merge-diff prints it: `.spec`, `[name="web"]`, `[="a"]`.

@@ -4,80 +4,91 @@ use serde_json::{Map, Value};
 
 use super::{FieldSet, ListShape, PathElement, Shape};
 
-/// The live value with the configuration laid over it.
-pub(crate) fn merge(live: &Value, config: &Value, shape: Shape<'_>) -> Value {
+/// Lays a configuration over a live value.
+pub(crate) fn merge(live: &mut Value, config: &Value, shape: Shape<'_>) {
     match (live, config) {
         (Value::Object(live), Value::Object(config)) if !shape.is_atomic_map() => {
-            let mut merged = live.clone();
             for (name, value) in config {
-                match merged.get_mut(name) {
-                    Some(slot) => *slot = merge(slot, value, shape.field(name)),
+                match live.get_mut(name) {
+                    Some(slot) => merge(slot, value, shape.field(name)),
                     None => {
-                        merged.insert(name.clone(), value.clone());
+                        live.insert(name.clone(), value.clone());
                     }
                 }
             }
-            Value::Object(merged)
         }
         (Value::Array(live), Value::Array(config)) => match shape.list() {
-            ListShape::Atomic => Value::Array(config.clone()),
-            list => Value::Array(merge_items(live, config, &list, shape.items())),
+            ListShape::Atomic => live.clone_from(config),
+            list => merge_items(live, config, &list, shape.items()),
         },
-        _ => config.clone(),
+        (live, config) => {
+            if live != config {
+                *live = config.clone();
+            }
+        }
     }
 }
 
-/// Keyed lists and sets: the order of the configuration wins, items of others keep their place relative to what
+/// Whether laying the configuration over the live value would change nothing. May say no where it would not.
+pub(crate) fn holds(live: &Value, config: &Value, shape: Shape<'_>) -> bool {
+    match (live, config) {
+        (Value::Object(live), Value::Object(config)) if !shape.is_atomic_map() => {
+            config.iter().all(|(name, value)| {
+                live.get(name)
+                    .is_some_and(|live| holds(live, value, shape.field(name)))
+            })
+        }
+        (Value::Array(live), Value::Array(config)) => {
+            let list = shape.list();
+            if matches!(list, ListShape::Atomic) {
+                return live == config;
+            }
+            let mut rest = live.iter();
+            config.iter().all(|item| {
+                let element = PathElement::of_item(item, &list);
+                rest.find(|candidate| PathElement::of_item(candidate, &list) == element)
+                    .is_some_and(|live| holds(live, item, shape.items()))
+            })
+        }
+        _ => live == config,
+    }
+}
+
+/// Keyed lists and sets: the items of the configuration in its order; items of others keep their place behind what
 /// precedes them.
-fn merge_items(live: &[Value], config: &[Value], list: &ListShape<'_>, shape: Shape<'_>) -> Vec<Value> {
-    let element_of = |item: &Value| PathElement::of_item(item, list);
-    let live_elements: Vec<_> = live.iter().map(element_of).collect();
-    let config_elements: Vec<_> = config.iter().map(element_of).collect();
-    let mut merged = Vec::with_capacity(live.len() + config.len());
-    let mut next_live = 0;
-    for (item, element) in config.iter().zip(&config_elements) {
-        while next_live < live.len() {
-            let candidate = &live_elements[next_live];
-            if config_elements.contains(candidate) {
-                break;
-            }
-            merged.push(live[next_live].clone());
-            next_live += 1;
-        }
-        let partner = live_elements
-            .iter()
-            .position(|candidate| candidate.is_some() && candidate == element);
-        match partner {
-            Some(index) => {
-                merged.push(merge(&live[index], item, shape));
-                if index == next_live {
-                    next_live += 1;
-                }
-            }
-            None => merged.push(item.clone()),
-        }
-        while next_live < live.len() && config_elements.contains(&live_elements[next_live]) && {
-            // Already placed by an earlier turn of the configuration's order.
-            let candidate = &live_elements[next_live];
-            let placed = config_elements.iter().position(|element| element == candidate);
-            placed.is_some_and(|index| std::ptr::eq(&config[index], item) || index < index_of(config, item))
-        } {
-            next_live += 1;
-        }
-    }
-    for (item, element) in live.iter().zip(&live_elements).skip(next_live) {
-        if !config_elements.contains(element) {
-            merged.push(item.clone());
-        }
-    }
-    merged
-}
-
-fn index_of(items: &[Value], item: &Value) -> usize {
-    items
+fn merge_items(live: &mut Vec<Value>, config: &[Value], list: &ListShape<'_>, shape: Shape<'_>) {
+    let stated: Vec<_> = config
         .iter()
-        .position(|candidate| std::ptr::eq(candidate, item))
-        .unwrap_or(items.len())
+        .map(|item| PathElement::of_item(item, list))
+        .collect();
+    let mut old: Vec<(Option<PathElement>, Option<Value>)> = std::mem::take(live)
+        .into_iter()
+        .map(|item| (PathElement::of_item(&item, list), Some(item)))
+        .collect();
+    let mut next = 0;
+    for (item, element) in config.iter().zip(&stated) {
+        // Items of others that stand in front of the next item that the configuration states too.
+        while let Some((candidate, slot)) = old.get_mut(next)
+            && (slot.is_none() || !stated.contains(candidate))
+        {
+            live.extend(slot.take());
+            next += 1;
+        }
+        let partner = old
+            .iter_mut()
+            .find(|(candidate, slot)| slot.is_some() && candidate == element);
+        match partner.and_then(|(_, slot)| slot.take()) {
+            Some(mut merged) if element.is_some() => {
+                merge(&mut merged, item, shape);
+                live.push(merged);
+            }
+            _ => live.push(item.clone()),
+        }
+    }
+    let left = old
+        .into_iter()
+        .filter(|(candidate, _)| !stated.contains(candidate));
+    live.extend(left.filter_map(|(_, slot)| slot));
 }
 
 /// Removes from `value` what the manager `gone` owned before and neither states now nor anybody else owns.

@@ -16,5 +16,5 @@ mod shape;
 pub(crate) use compare::compare;
 pub use fieldset::{FieldSet, PathElement};
 pub use managers::{Manager, Managers, Operation};
-pub(crate) use merge::{merge, remove_owned};
+pub(crate) use merge::{holds, merge, remove_owned};
 pub(crate) use shape::{Key, ListShape, Shape};

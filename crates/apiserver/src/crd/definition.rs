@@ -74,6 +74,7 @@ impl Definition {
                 versions,
                 has_status,
                 has_generation: true,
+                crd: Some(crd.name().to_owned()),
             }),
             storage_version: storage_version.ok_or(
                 "spec.versions: Invalid value: must have exactly one version marked as storage version",

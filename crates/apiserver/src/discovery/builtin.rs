@@ -73,6 +73,7 @@ pub(super) fn resources(minor: u16) -> Arc<BTreeMap<GroupKind, Arc<Resource>>> {
                 versions: Vec::new(),
                 has_status: lists(WITH_STATUS, row.group, row.kind),
                 has_generation: lists(WITH_GENERATION, row.group, row.kind),
+                crd: None,
             });
         resource.versions.push(row.version.to_owned());
         resource.versions.sort_by(|a, b| compare_versions(a, b));

@@ -22,6 +22,8 @@ pub struct Resource {
     pub has_status: bool,
     /// Whether the server counts `metadata.generation`.
     pub has_generation: bool,
+    /// Name of the CRD that brought the kind; `None` for built-in kinds.
+    pub crd: Option<String>,
 }
 
 impl Resource {

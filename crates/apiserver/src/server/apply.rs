@@ -1,5 +1,6 @@
 //! Server-side apply.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::ApiServer;
 use super::persist::metadata_mut;
 use crate::apply::{
-    FieldSet, Manager, Managers, Operation, PathElement, Shape, compare, merge, remove_owned,
+    FieldSet, Manager, Managers, Operation, PathElement, Shape, compare, holds, merge, remove_owned,
 };
 use crate::crd::Structural;
 use crate::discovery::Resource;
@@ -88,18 +89,29 @@ impl ApiServer {
 
         let config = stated_config(config, &resource);
         let fields = config_fields(&config, shape);
-        let base = match &live {
-            Some(live) => (*live.object).clone(),
-            None => json!({}),
-        };
         let mut managers = live
             .as_deref()
             .map(|live| live.managers.clone())
             .unwrap_or_default();
-        let mut merged = merge(&base, &config, shape);
         let last = managers
             .get(&apply.manager, Operation::Apply)
             .map(|entry| Arc::clone(&entry.fields));
+        // Nearly all applies of a cluster's life change nothing.
+        if let Some(live) = &live
+            && last.as_deref() == Some(&fields)
+            && holds(&live.object, &config, shape)
+        {
+            self.check_webhooks(&resource, &id, &live.object, "UPDATE")?;
+            return Ok(Planned {
+                stored: (**live).clone(),
+                outcome: Outcome::Unchanged,
+            });
+        }
+        let mut merged = match &live {
+            Some(live) => (*live.object).clone(),
+            None => json!({}),
+        };
+        merge(&mut merged, &config, shape);
         if let Some(last) = last.filter(|last| **last != fields) {
             let gone = last.minus(&fields);
             if !gone.is_empty() {
@@ -112,12 +124,18 @@ impl ApiServer {
                 remove_owned(&mut merged, &gone, &others, shape);
             }
         }
-        let changed = compare(&base, &merged, shape).set;
-        let conflicts = conflicts(&managers, &apply.manager, &changed);
-        if !apply.force && !conflicts.is_empty() {
-            return Err(conflict_error(&conflicts));
+        if let Some(live) = &live
+            && managers
+                .iter()
+                .any(|entry| !entry.is(&apply.manager, Operation::Apply, None))
+        {
+            let changed = compare(&live.object, &merged, shape).set;
+            let conflicts = conflicts(&managers, &apply.manager, &changed);
+            if !apply.force && !conflicts.is_empty() {
+                return Err(conflict_error(&conflicts));
+            }
+            managers.take(&changed, (&apply.manager, Operation::Apply, None));
         }
-        managers.take(&changed, (&apply.manager, Operation::Apply, None));
         managers.set(Manager {
             name: Arc::clone(&apply.manager),
             operation: Operation::Apply,
@@ -290,7 +308,16 @@ fn wanted_differs(resource: &Resource, old: &Value, new: &Value) -> bool {
 }
 
 /// The configuration without what it has no say in.
-fn stated_config(config: &Value, resource: &Resource) -> Value {
+fn stated_config<'a>(config: &'a Value, resource: &Resource) -> Cow<'a, Value> {
+    let metadata = config.get("metadata");
+    let says = |field: &&str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
+    let is_clean = SERVER_METADATA.iter().all(|field| !says(field))
+        && (resource.is_namespaced() || !says(&"namespace"))
+        && !(resource.has_status && config.get("status").is_some())
+        && !holds_null(config);
+    if is_clean {
+        return Cow::Borrowed(config);
+    }
     let mut config = config.clone();
     let metadata = metadata_mut(&mut config);
     for field in SERVER_METADATA {
@@ -304,7 +331,31 @@ fn stated_config(config: &Value, resource: &Resource) -> Value {
     {
         fields.remove("status");
     }
-    config
+    if resource.crd.is_none() {
+        drop_nulls(&mut config);
+    }
+    Cow::Owned(config)
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(holds_null),
+        Value::Object(fields) => fields.values().any(holds_null),
+        _ => false,
+    }
+}
+
+/// To the types of built-in kinds a field that is null is one that is not there.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        _ => {}
+    }
 }
 
 /// The paths that a manager comes to own by applying a configuration.

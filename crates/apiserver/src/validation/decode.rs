@@ -49,7 +49,7 @@ fn in_value(value: &Value, field_type: &FieldType, unknown_tokens: &[String]) ->
         (FieldType::Map(values), Value::Object(map)) => map
             .values()
             .find_map(|value| in_value(value, values, unknown_tokens)),
-        (FieldType::Struct(name), _) => in_struct(value, fields::structure(name)?, unknown_tokens),
+        (FieldType::Struct(id), _) => in_struct(value, fields::structure(*id), unknown_tokens),
         (FieldType::Quantity, Value::String(text)) => {
             Quantity::parse(text).err().map(|error| error.to_string())
         }

@@ -214,7 +214,7 @@ impl<'w> Walk<'w> {
 impl<'a> Type<'a> {
     fn of(field_type: &'a FieldType) -> Type<'a> {
         match field_type {
-            FieldType::Struct(name) => fields::structure(name).map_or(Type::Any, Type::Struct),
+            FieldType::Struct(id) => Type::Struct(fields::structure(*id)),
             other => Type::Builtin(other),
         }
     }
@@ -283,7 +283,7 @@ impl<'a> Type<'a> {
 }
 
 fn metadata_type() -> &'static fields::Struct {
-    fields::structure("meta.v1.ObjectMeta").expect("the tables hold the metadata of objects")
+    fields::structure_named("meta.v1.ObjectMeta").expect("the tables hold the metadata of objects")
 }
 
 impl fmt::Display for Place<'_> {

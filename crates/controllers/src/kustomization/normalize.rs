@@ -62,9 +62,7 @@ fn drop_unknown_fields(value: &mut Value, structure: &fields::Struct) -> bool {
 
 fn drop_unknown(value: &mut Value, field_type: &FieldType) -> bool {
     match (field_type, value) {
-        (FieldType::Struct(name), value) => {
-            fields::structure(name).is_some_and(|structure| drop_unknown_fields(value, structure))
-        }
+        (FieldType::Struct(id), value) => drop_unknown_fields(value, fields::structure(*id)),
         (FieldType::List(items), Value::Array(list)) => list
             .iter_mut()
             .fold(false, |changed, item| drop_unknown(item, items) | changed),
