@@ -200,7 +200,7 @@ fn drop_local(resources: &mut ResMap) -> Result<(), Error> {
             .items_mut()
             .retain(|resource| !is_local(resource.annotation(notes::LOCAL_CONFIG)));
     }
-    Ok(())
+    resources.check_unique()
 }
 
 fn sort(resources: &mut ResMap, file: &KustomizationFile, mode: Mode) -> Result<(), Error> {

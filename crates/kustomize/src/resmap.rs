@@ -71,6 +71,22 @@ impl ResMap {
             .try_for_each(|resource| self.append(resource))
     }
 
+    /// Two resources may come to mean the same object when patches rename them.
+    ///
+    /// # Errors
+    /// If there are two such resources. kustomize panics then, which ends its build as well.
+    pub(crate) fn check_unique(&self) -> Result<(), Error> {
+        let twice = self
+            .index()
+            .by_current_id
+            .values()
+            .find_map(|at| Some((*at.first()?, *at.get(1)?)));
+        match twice {
+            Some((first, second)) => Err(already_registered(&self.items[second], &self.items[first])),
+            None => Ok(()),
+        }
+    }
+
     /// Puts a generated resource among the others, as its behavior says. `lenient`: a resource to merge into that is not
     /// there may lie in a part of the build that is missing.
     pub(crate) fn absorb(&mut self, mut resource: Resource, lenient: bool) -> Result<(), Error> {

@@ -81,6 +81,31 @@ pub(crate) fn key(name: &str) -> Node {
     Node::new(NodeKind::Scalar(Scalar::plain(name)))
 }
 
+/// Whether a text without quotes is something else than text by YAML 1.1: a number, a boolean (`yes`), null, or a
+/// mapping (`a: b`) or list (`[x]`).
+pub(crate) fn is_no_text_in_yaml_1_1(text: &str) -> bool {
+    let Some(first) = text.chars().next().filter(|_| !text.contains('\n')) else {
+        return false;
+    };
+    let has_syntax = text.contains(": ") || text.ends_with(':') || text.contains(" #");
+    if has_syntax || first.is_ascii_punctuation() {
+        let value = firstpass_yaml::parse_one(text)
+            .ok()
+            .and_then(|node| node.to_config().ok());
+        return value.is_some_and(|value| !value.is_string());
+    }
+    // Without a look at the text as a document, for this is asked of every field that a patch passes by.
+    let word = Node::new(NodeKind::Scalar(Scalar::plain(text)));
+    word.to_config().is_ok_and(|value| !value.is_string())
+}
+
+/// Gives quotes to a text that YAML 1.1 would take for something else, as kustomize does whenever it sets a field.
+pub(crate) fn protect(scalar: &mut Scalar) {
+    if scalar.tag == Tag::Str && scalar.style == Style::Plain && is_no_text_in_yaml_1_1(&scalar.text) {
+        scalar.style = Style::DoubleQuoted;
+    }
+}
+
 /// Sets the value of a scalar, as kustomize's `SetScalar` and nameless `SetEntry` do: the quotes of the old value stay.
 ///
 /// Without a tag the text decides what it is.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::fieldspec::as_go_int;
+use crate::scalar::is_no_text_in_yaml_1_1;
 
 /// A list of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +32,8 @@ impl Patch {
         } else {
             let node = firstpass_yaml::parse_one(text)
                 .map_err(|error| Error::new(format!("the patch is not valid YAML: {}", error.message)))?;
-            value_by_yaml_1_1(&node)?
+            node.to_config()
+                .map_err(|error| Error::new(format!("the patch is not valid YAML: {}", error.message)))?
         };
         Patch::from_json(value)
     }
@@ -290,41 +292,6 @@ impl Place<'_> {
     }
 }
 
-/// The JSON that kustomize makes of YAML in its own files, where it follows YAML 1.1.
-fn value_by_yaml_1_1(node: &Node) -> Result<Value, Error> {
-    Ok(match &node.kind {
-        NodeKind::Scalar(scalar) => scalar_by_yaml_1_1(scalar)?,
-        NodeKind::Seq(items) => items
-            .iter()
-            .map(value_by_yaml_1_1)
-            .collect::<Result<Vec<_>, _>>()?
-            .into(),
-        NodeKind::Map(map) => {
-            let mut fields = Map::new();
-            for (key, value) in map.iter() {
-                let key = match value_by_yaml_1_1(key)? {
-                    Value::String(text) => text,
-                    key @ (Value::Bool(_) | Value::Number(_)) => key.to_string(),
-                    _ => return Err(Error::new("a key of a JSON patch has to be a text")),
-                };
-                fields.insert(key, value_by_yaml_1_1(value)?);
-            }
-            fields.into()
-        }
-    })
-}
-
-fn scalar_by_yaml_1_1(scalar: &Scalar) -> Result<Value, Error> {
-    let is_plain = scalar.style == Style::Plain;
-    match (&scalar.tag, scalar.text.as_str()) {
-        (Tag::Null, _) => Ok(Value::Null),
-        (Tag::Str, "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON") if is_plain => Ok(true.into()),
-        (Tag::Str, "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF") if is_plain => Ok(false.into()),
-        (Tag::Str | Tag::Timestamp | Tag::Custom(_), text) => Ok(text.into()),
-        _ => scalar.to_json().map_err(Error::new),
-    }
-}
-
 /// The tree that kustomize reads back from JSON.
 fn node_by_go(value: &Value) -> Node {
     Node::new(match value {
@@ -355,7 +322,7 @@ fn style_by_go(text: &str) -> Style {
     let scalar = Scalar::plain(text);
     if text.contains('\n') {
         Style::Literal
-    } else if scalar.tag != Tag::Str || scalar_by_yaml_1_1(&scalar).is_ok_and(|value| value.is_boolean()) {
+    } else if scalar.tag != Tag::Str || is_no_text_in_yaml_1_1(text) {
         Style::DoubleQuoted
     } else if text.starts_with(INDICATORS)
         || text.ends_with([' ', ':'])

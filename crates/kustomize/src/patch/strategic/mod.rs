@@ -19,7 +19,7 @@ use firstpass_schema::{Schema, TypeRef};
 use firstpass_yaml::{Map, Node, NodeKind, Scalar, Style};
 
 use crate::Error;
-use crate::scalar::{is_nil_or_empty, text_of, written, wrong_shape};
+use crate::scalar::{is_nil_or_empty, protect, text_of, written, wrong_shape};
 use directive::Directive;
 
 /// How deep objects may be. Those that were read from text are never that deep.
@@ -193,7 +193,11 @@ impl<'s> Walker<'s> {
             match (taken, patch.as_deref().and_then(Node::as_map)) {
                 (Taken::Patch, Some(patch)) => set_field(fields, name, patch),
                 (Taken::Nothing, _) => drop(fields.remove(name)),
-                (Taken::Target | Taken::Patch, _) => {}
+                (Taken::Target | Taken::Patch, _) => {
+                    if let Some(NodeKind::Scalar(kept)) = fields.get_mut(name).map(|kept| &mut kept.kind) {
+                        protect(kept);
+                    }
+                }
             }
         }
         Ok(Taken::Target)
@@ -236,6 +240,8 @@ impl<'s> Walker<'s> {
                 .map_err(|error| inside(name, error))?;
             if taken == Taken::Nothing || value.is_null() {
                 fields.remove(name);
+            } else if let NodeKind::Scalar(kept) = &mut value.kind {
+                protect(kept);
             }
         }
         Ok(())
@@ -253,7 +259,11 @@ fn set_field(fields: &mut Map, name: &str, patch: &Map) {
         return;
     }
     let Some(old) = fields.get_mut(name) else {
-        fields.push(key.clone(), value.clone());
+        let mut value = value.clone();
+        if let NodeKind::Scalar(scalar) = &mut value.kind {
+            protect(scalar);
+        }
+        fields.push(key.clone(), value);
         return;
     };
     let style = old.as_scalar().map_or(Style::Plain, |old| old.style);
