@@ -13,6 +13,12 @@ use crate::Error;
 use crate::fieldspec::as_go_int;
 use crate::scalar::is_no_text_in_yaml_1_1;
 
+/// How deep an object may be after a patch.
+const DEPTH_MAX: usize = 500;
+
+/// How many values `copy` may add to an object. A few operations that copy a field into itself make as many as one likes.
+const COPIED_MAX: usize = 100_000;
+
 /// A list of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch {
@@ -68,8 +74,13 @@ impl Patch {
 /// The first operation that does not apply. The target is then as it was before.
 pub fn apply(target: &mut Node, patch: &Patch) -> Result<(), Error> {
     let mut document = target.to_json().map_err(|error| Error::new(error.message))?;
+    let mut copies_left = COPIED_MAX;
     for operation in &patch.operations {
-        apply_one(&mut document, operation)?;
+        apply_one(&mut document, operation, &mut copies_left)?;
+    }
+    let mut unlimited = usize::MAX;
+    if !is_within(&document, DEPTH_MAX, &mut unlimited) {
+        return Err(Error::new("the patch nests the object too deep"));
     }
     if !document.is_object() {
         return Err(Error::new("the patch leaves something that is no mapping"));
@@ -80,7 +91,11 @@ pub fn apply(target: &mut Node, patch: &Patch) -> Result<(), Error> {
     Ok(())
 }
 
-fn apply_one(document: &mut Value, operation: &Map<String, Value>) -> Result<(), Error> {
+fn apply_one(
+    document: &mut Value,
+    operation: &Map<String, Value>,
+    copies_left: &mut usize,
+) -> Result<(), Error> {
     let kind = operation.get("op").and_then(Value::as_str).unwrap_or("unknown");
     let text = |field: &str| {
         operation
@@ -119,6 +134,12 @@ fn apply_one(document: &mut Value, operation: &Map<String, Value>) -> Result<(),
             let copied = locate(document, from, kind)?
                 .get()
                 .map_err(|error| about(kind, from, error))?;
+            if copied
+                .as_ref()
+                .is_some_and(|copied| !is_within(copied, DEPTH_MAX, copies_left))
+            {
+                return Err(Error::new("the patch copies too much"));
+            }
             let path = text("path")?;
             locate(document, path, kind)?
                 .add(copied.unwrap_or_default())
@@ -126,6 +147,19 @@ fn apply_one(document: &mut Value, operation: &Map<String, Value>) -> Result<(),
         }
         "test" => test(document, text("path")?, &value()),
         other => Err(Error::new(format!("unexpected kind of operation: {other}"))),
+    }
+}
+
+/// Whether a value is no deeper than that and has no more parts than are left, which are used up.
+fn is_within(value: &Value, depth: usize, parts_left: &mut usize) -> bool {
+    let (Some(depth), Some(left)) = (depth.checked_sub(1), parts_left.checked_sub(1)) else {
+        return false;
+    };
+    *parts_left = left;
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_within(item, depth, parts_left)),
+        Value::Object(fields) => fields.values().all(|field| is_within(field, depth, parts_left)),
+        _ => true,
     }
 }
 

@@ -27,6 +27,11 @@ use matcher::{Found, Make};
 const DEFAULT_PATH: &str = "metadata.name";
 const DEFAULT_NAMESPACE: &str = "default";
 
+/// How deep a value may be that is copied, and how many parts it may have. Replacements that copy a field into itself
+/// make as much of it as one likes.
+const DEPTH_MAX: usize = 400;
+const PARTS_MAX: usize = 100_000;
+
 /// A resource as replacements see it.
 pub trait Target {
     /// The tree.
@@ -202,10 +207,27 @@ fn write_target<T: Target>(
         }
         for path in paths {
             let value = value.node(resources);
+            let mut parts_left = PARTS_MAX;
+            if !is_within(&value, DEPTH_MAX, &mut parts_left) {
+                return Err(Error::new("the value of a replacement is too large"));
+            }
             write_field(resources[index].node_mut(), path, &value, target.options.as_ref())?;
         }
     }
     Ok(())
+}
+
+/// Whether a value is no deeper than that and has no more parts than are left, which are used up.
+fn is_within(value: &Node, depth: usize, parts_left: &mut usize) -> bool {
+    let (Some(depth), Some(left)) = (depth.checked_sub(1), parts_left.checked_sub(1)) else {
+        return false;
+    };
+    *parts_left = left;
+    match &value.kind {
+        NodeKind::Scalar(_) => true,
+        NodeKind::Seq(items) => items.iter().all(|item| is_within(item, depth, parts_left)),
+        NodeKind::Map(map) => map.iter().all(|(_, field)| is_within(field, depth, parts_left)),
+    }
 }
 
 fn write_field(

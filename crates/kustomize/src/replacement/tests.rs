@@ -405,3 +405,24 @@ fn a_source_that_is_its_own_target() {
     apply(&mut things, &replacement).unwrap();
     assert_eq!(things[0].0.to_json().unwrap()["metadata"], json!({"name": "x"}));
 }
+
+#[test]
+fn a_source_that_is_copied_into_itself() {
+    let replacement = Replacement {
+        source: Some(ReplacementSource {
+            id: id("A", ""),
+            field_path: "v".to_owned(),
+            options: None,
+        }),
+        targets: Some(vec![ReplacementTarget {
+            select: Some(Selector::default()),
+            field_paths: vec!["v.x".to_owned(), "v.y".to_owned()],
+            options: Some(create()),
+            ..ReplacementTarget::default()
+        }]),
+        ..Replacement::default()
+    };
+    let mut things = [Thing(parse_one("{kind: A, metadata: {name: x}, v: {z: 1}}").unwrap())];
+    let error = std::iter::repeat_n((), 60).find_map(|()| apply(&mut things, &replacement).err());
+    assert!(error.is_some_and(|error| error.what.contains("too large")));
+}

@@ -173,6 +173,14 @@ fn numbers_go_through_floats() {
 }
 
 #[test]
+fn copies_of_copies() {
+    let copy = r#"{"op": "copy", "from": "/a", "path": "/a/b"}"#;
+    let both = r#"{"op": "copy", "from": "/a", "path": "/a/c"}"#;
+    let growing = format!("[{}]", vec![format!("{copy}, {both}"); 40].join(", "));
+    check_error("{a: {}}", &growing, "too much");
+}
+
+#[test]
 fn quotes_after_a_patch() {
     let mut node = firstpass_yaml::parse_one("{a: '5', b: x}").unwrap();
     apply(&mut node, &Patch::default()).unwrap();
