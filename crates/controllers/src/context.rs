@@ -81,6 +81,12 @@ pub trait Contents {
     /// same is taken to exist.
     fn brings(&self, id: &ObjectId) -> bool;
 
+    /// Whether an operator runs although nothing that can be seen starts it: its kinds are used, so something must.
+    fn runs_unseen(&self, operator: &str) -> bool {
+        let _ = operator;
+        false
+    }
+
     /// Objects of a namespace that health checks name and nothing in the sources brings, so that they must come from a
     /// chart that is installed there.
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

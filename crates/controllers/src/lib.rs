@@ -15,6 +15,7 @@
 mod cel;
 mod context;
 mod flux_api;
+mod flux_rest;
 mod helm;
 mod journal;
 pub mod kustomization;
@@ -31,6 +32,7 @@ mod timers;
 mod workload;
 
 pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, VariableLookup};
+pub use flux_rest::FluxRestController;
 pub use helm::{HelmController, ReleaseRecord};
 pub use journal::{Journal, Line};
 pub use kustomization::KustomizationController;

@@ -189,3 +189,8 @@ pub(crate) fn is_made(workload: &Value) -> bool {
                 .any(|key| key.starts_with("firstpass.invalid/"))
         })
 }
+
+/// The images of a workload's pods; `None` if the object is no workload.
+pub fn workload_images(object: &Value) -> Option<Vec<&str>> {
+    crate::workload::is_workload(&object.id().group_kind()).then(|| crate::workload::needs::images(object))
+}

@@ -1,7 +1,8 @@
 //! source-controller: sources become artifacts after a while (reference section 10).
 //!
 //! The repository at hand offers its revision; what other sources hold nobody can say, and they are taken to be fetched
-//! fine. A HelmChart waits for the source that it comes from.
+//! fine. A HelmChart waits for the source that it comes from. ExternalArtifacts have their artifact after a while as well,
+//! as if whoever makes them had written it ([`crate::flux_rest`] makes those of an ArtifactGenerator).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,8 +167,7 @@ impl Controller for SourceController {
             return;
         };
         let changed = old.is_none_or(|old| flux_api::generation(old) != flux_api::generation(new));
-        let is_written_by_others = id.kind == "ExternalArtifact";
-        if changed && !is_written_by_others {
+        if changed {
             self.plan(id, context);
         }
     }
@@ -209,6 +209,10 @@ fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
 fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
     let id = source.name.id();
     if source.oci_index {
+        // A static object: whatever status it has is taken away, so that it is Current.
+        if object.at(&["status", "observedGeneration"]).is_some() {
+            write(&id, &Status::default(), context);
+        }
         return;
     }
     let artifact = context
@@ -226,13 +230,21 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
         return;
     }
     let message = format!("stored artifact for revision '{}'", artifact.revision);
+    let path = format!(
+        "{}/{}/{}/artifact.tar.gz",
+        id.kind.to_lowercase(),
+        source.name.namespace,
+        source.name.name
+    );
     status.set("observedGeneration", generation.into());
     status.set(
         "artifact",
         json!({
             "revision": artifact.revision,
             "digest": artifact.digest,
-            "path": format!("{}/{}/{}", id.kind.to_lowercase(), source.name.namespace, source.name.name),
+            "path": path,
+            "url": format!("http://source-controller.flux-system.svc.cluster.local./{path}"),
+            "size": 1024,
             "lastUpdateTime": context.now.timestamp(),
         }),
     );

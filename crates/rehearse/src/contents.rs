@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use firstpass_baseline::{Release, Stage};
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, VariableLookup};
-use firstpass_flux::{Kustomization, names};
-use firstpass_object::ObjectId;
+use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, VariableLookup, made};
+use firstpass_flux::{HelmRelease, Kustomization, names};
+use firstpass_knowledge::Knowledge;
+use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_order::{Answer, Needed, OrderGraph};
 use firstpass_render::{
     Data, DataKind, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
@@ -23,11 +25,19 @@ pub struct RepositoryContents {
     brings: BTreeSet<ObjectId>,
     /// What health checks name and nothing in the repository brings, by namespace.
     expected_of_charts: BTreeMap<String, Vec<ObjectId>>,
+    /// The operators that something in the repository or the bootstrap starts.
+    operators: BTreeSet<String>,
 }
 
 impl RepositoryContents {
     /// The contents of a rendered cluster, as the how-many-th revision of its repository.
-    pub fn new(cluster: Arc<RenderedCluster>, graph: &OrderGraph, number: u64) -> RepositoryContents {
+    pub fn new(
+        cluster: Arc<RenderedCluster>,
+        stage: &Stage,
+        graph: &OrderGraph,
+        knowledge: &Knowledge,
+        number: u64,
+    ) -> RepositoryContents {
         let at_hand = cluster.tiers.iter().filter_map(|tier| match &tier.source {
             TierSource::Repository { name, .. }
             | TierSource::Local { name, .. }
@@ -55,11 +65,70 @@ impl RepositoryContents {
                     .push(object.clone());
             }
         }
+        let operators = operators(&cluster, stage, knowledge);
         RepositoryContents {
             cluster,
             revisions,
             brings,
             expected_of_charts,
+            operators,
+        }
+    }
+}
+
+/// The operators that something starts: charts, manifests, and other operators.
+fn operators(cluster: &RenderedCluster, stage: &Stage, knowledge: &Knowledge) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut of_release = |release: &Release| {
+        let workloads = release
+            .facts(knowledge)
+            .map(|facts| facts.workloads)
+            .unwrap_or_default();
+        found.extend(
+            workloads
+                .iter()
+                .filter_map(|placed| placed.workload.operator.clone()),
+        );
+    };
+    for seeded in &stage.releases {
+        of_release(&seeded.release);
+    }
+    let objects: BTreeMap<ObjectId, &Arc<Value>> = cluster
+        .objects()
+        .map(|(_, object)| (object.id(), &object.object))
+        .collect();
+    for object in objects.values().filter(|object| HelmRelease::is(object)) {
+        of_release(&Release::of_object(object, &|id| {
+            objects.get(id).map(|object| Arc::clone(object))
+        }));
+    }
+    let staged = stage.objects.iter().map(|(object, _)| object);
+    for object in objects.values().copied().chain(staged) {
+        if let Some(images) = made::workload_images(object) {
+            let operators = knowledge.operators_of_workload(object.name(), images);
+            found.extend(operators.into_iter().map(|operator| operator.name.clone()));
+        }
+    }
+    // Operators start others.
+    loop {
+        let before = found.len();
+        let started: Vec<String> = found
+            .iter()
+            .filter_map(|name| knowledge.operator(name))
+            .flat_map(|operator| {
+                let on_object = operator.on_object.iter().flat_map(|rule| &rule.effects);
+                operator.at_start.iter().chain(on_object)
+            })
+            .flat_map(|effect| {
+                effect
+                    .workloads
+                    .iter()
+                    .filter_map(|workload| workload.operator.clone())
+            })
+            .collect();
+        found.extend(started);
+        if found.len() == before {
+            return found;
         }
     }
 }
@@ -98,6 +167,10 @@ impl Contents for RepositoryContents {
 
     fn brings(&self, id: &ObjectId) -> bool {
         self.brings.contains(id)
+    }
+
+    fn runs_unseen(&self, operator: &str) -> bool {
+        !self.operators.contains(operator)
     }
 
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

@@ -101,7 +101,13 @@ impl Script {
 
     /// What the repository holds, as the how-many-th revision.
     pub fn contents(&self, number: u64) -> RepositoryContents {
-        RepositoryContents::new(Arc::clone(&self.cluster), &self.graph, number)
+        RepositoryContents::new(
+            Arc::clone(&self.cluster),
+            &self.stage,
+            &self.graph,
+            &self.knowledge,
+            number,
+        )
     }
 
     /// Plays the cold start.

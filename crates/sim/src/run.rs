@@ -48,7 +48,7 @@ impl World {
 
     /// Whether nothing but retries is pending and each waiting actor has tried again since the last change.
     pub fn is_quiet(&self) -> bool {
-        if self.is_working() || !self.kustomizations.running().is_empty() || self.releases.is_running() {
+        if self.is_working() || self.releases.is_running() {
             return false;
         }
         if !self
@@ -60,6 +60,7 @@ impl World {
             return false;
         }
         let tiers = self.kustomizations.tiers();
+        // An attempt that is running only repeats the last one, if that began after the last change: it may go on.
         tiers
             .iter()
             .all(|(tier, record)| self.is_settled(record) || self.has_tried_in_vain(tier, record))
@@ -109,7 +110,8 @@ impl World {
                 .is_some_and(|record| record.ready_at.is_some() && self.is_settled(record)),
             _ => false,
         });
-        let tried = outcome.began_at > self.progress().changed_at || due.is_none();
+        let is_over = due.is_none() && !self.kustomizations.running().contains_key(tier);
+        let tried = outcome.began_at > self.progress().changed_at || is_over;
         tried && !unlucky
     }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Cursor, Duration, Event, EventType, Time};
 use firstpass_controllers::{
-    Contents, Context, Controller, Delays, HelmController, Journal, KustomizationController, Line,
-    OperatorController, SourceController, StorageController, WorkloadController,
+    Contents, Context, Controller, Delays, FluxRestController, HelmController, Journal,
+    KustomizationController, Line, OperatorController, SourceController, StorageController,
+    WorkloadController,
 };
 use firstpass_flux::ControllerSettings;
 use firstpass_knowledge::Knowledge;
@@ -17,7 +18,7 @@ use firstpass_object::ObjectId;
 use crate::progress::Progress;
 
 /// How many controllers there are.
-const CONTROLLERS: usize = 6;
+const CONTROLLERS: usize = 7;
 
 /// What stays the same during a run.
 #[derive(Clone)]
@@ -49,6 +50,8 @@ pub struct World {
     pub storage: StorageController,
     /// Operators.
     pub operators: OperatorController,
+    /// Flux's other controllers.
+    flux_rest: FluxRestController,
     cursor: Cursor,
     journal: Journal,
     epoch: Time,
@@ -65,6 +68,7 @@ impl World {
             workloads: WorkloadController::default(),
             storage: StorageController::default(),
             operators: OperatorController::default(),
+            flux_rest: FluxRestController::default(),
             contents,
             setting,
             cursor: Cursor::default(),
@@ -192,6 +196,7 @@ impl World {
             &self.workloads,
             &self.storage,
             &self.operators,
+            &self.flux_rest,
         ]
     }
 
@@ -207,11 +212,19 @@ impl World {
             workloads,
             storage,
             operators,
+            flux_rest,
             journal,
             ..
         } = self;
-        let controllers: [&mut dyn Controller; CONTROLLERS] =
-            [sources, kustomizations, releases, workloads, storage, operators];
+        let controllers: [&mut dyn Controller; CONTROLLERS] = [
+            sources,
+            kustomizations,
+            releases,
+            workloads,
+            storage,
+            operators,
+            flux_rest,
+        ];
         let mut context = Context {
             now: server.now(),
             settings: &setting.settings,

@@ -153,9 +153,27 @@ fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'
         kind_fits && group_of(&check.api_version) == id.group
     });
     match check.filter(|_| flux.at_least(5) && !is_job) {
-        Some(check) => by_expressions(check, object),
+        Some(check) => {
+            let health = by_expressions(check, object);
+            if health.status != StatusKind::Current && is_beyond_us(id, object, context) {
+                return Health::new(
+                    StatusKind::Current,
+                    "taken to become healthy: nothing is known of its controller",
+                );
+            }
+            health
+        }
         None => readiness::health(id, context.server, flux),
     }
+}
+
+/// Whether nobody here knows what a kind's controller writes, so that waiting for it would never end.
+fn is_beyond_us(id: &ObjectId, object: &serde_json::Value, context: &Context<'_>) -> bool {
+    let built_in = !firstpass_schema::kinds::versions_of(&id.group, &id.kind).is_empty();
+    let def = context.knowledge.custom_kind(&id.group, &id.kind);
+    let is_silent = def.is_none_or(|def| def.status.is_empty() || def.controller.is_none());
+    let is_flux = id.group.ends_with(".fluxcd.io");
+    !built_in && !is_flux && is_silent && object.at(&["status", "conditions"]).is_none()
 }
 
 /// F-533: the generation first, then inProgress, failed, current.

@@ -240,9 +240,10 @@ impl OperatorController {
         let Some(def) = def.filter(|def| !def.status.is_empty()) else {
             return;
         };
-        let is_controlled = ready
-            .iter()
-            .any(|(operator, _)| def.controller.as_ref() == Some(operator));
+        let runs = |operator: &String| {
+            ready.iter().any(|(name, _)| name == operator) || context.contents.runs_unseen(operator)
+        };
+        let is_controlled = def.controller.as_ref().is_some_and(runs);
         let is_new = self.reported.get(&id) != Some(&generation(object));
         if is_controlled && is_new {
             self.reported.insert(id.clone(), generation(object));
