@@ -52,9 +52,6 @@ pub enum BuildFailure {
     },
 }
 
-/// Reads a ConfigMap or Secret of the cluster: kind, namespace, name.
-pub type VariableLookup<'a> = dyn FnMut(&str, &str, &str) -> Option<Arc<Value>> + 'a;
-
 /// What a source has to offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
@@ -70,16 +67,19 @@ pub trait Contents {
     fn artifact(&self, source: &ObjectId) -> Option<Artifact>;
 
     /// Builds a Flux Kustomization out of the artifact at a revision; variables come from what the cluster holds now.
-    fn build(
-        &self,
-        tier: &Kustomization,
-        revision: &str,
-        variables: &mut VariableLookup<'_>,
-    ) -> Result<Built, BuildFailure>;
+    fn build(&self, tier: &Kustomization, revision: &str, cluster: &ApiServer)
+    -> Result<Built, BuildFailure>;
 
     /// Whether some part of the sources brings this object, now or later. What nothing brings and somebody uses all the
     /// same is taken to exist.
     fn brings(&self, id: &ObjectId) -> bool;
+
+    /// Versions in which the sources write objects of a kind. Whoever brings the kind is taken to serve those, unless it is
+    /// known not to.
+    fn written_versions(&self, group: &str, kind: &str) -> Vec<String> {
+        let _ = (group, kind);
+        Vec::new()
+    }
 
     /// Whether an operator runs although nothing that can be seen starts it: its kinds are used, so something must.
     fn runs_unseen(&self, operator: &str) -> bool {

@@ -31,7 +31,7 @@ mod time;
 mod timers;
 mod workload;
 
-pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays, VariableLookup};
+pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays};
 pub use flux_rest::FluxRestController;
 pub use helm::{HelmController, ReleaseRecord};
 pub use journal::{Journal, Line};

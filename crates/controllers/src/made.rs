@@ -16,8 +16,12 @@ pub(crate) fn bring(object: Value, manager: &str, context: &mut Context<'_>) -> 
     context.apply(Apply::forced(Arc::new(object), manager)).is_ok()
 }
 
-/// The CRD of a kind in some versions.
-pub fn crd(def: &KindDef, versions: &[&str]) -> Value {
+/// The CRD of a kind in some versions, and in those of `written` of which nothing is known: what the files use is taken to
+/// be served.
+pub fn crd(def: &KindDef, versions: &[&str], written: &[String]) -> Value {
+    let unknown = written
+        .iter()
+        .filter(|version| def.versions.iter().all(|known| known.name != **version));
     let sketch = CrdSketch {
         group: def.group.clone(),
         kind: def.kind.clone(),
@@ -26,7 +30,11 @@ pub fn crd(def: &KindDef, versions: &[&str]) -> Value {
             firstpass_knowledge::Scope::Namespaced => Scope::Namespaced,
             firstpass_knowledge::Scope::Cluster => Scope::Cluster,
         },
-        versions: versions.iter().map(|version| (*version).to_owned()).collect(),
+        versions: versions
+            .iter()
+            .map(|version| (*version).to_owned())
+            .chain(unknown.cloned())
+            .collect(),
     };
     let mut crd = sketch.to_crd();
     if !def.initial_status.is_null() {
@@ -47,9 +55,9 @@ pub fn set_initial_status(crd: &mut Value, status: &Value) {
 }
 
 /// The CRD of a kind in the versions that a release serves.
-pub(crate) fn crd_at(def: &KindDef, point: VersionPoint) -> Option<Value> {
+pub(crate) fn crd_at(def: &KindDef, point: VersionPoint, written: &[String]) -> Option<Value> {
     let versions = def.served(point);
-    (!versions.is_empty()).then(|| crd(def, &versions))
+    (!versions.is_empty()).then(|| crd(def, &versions, written))
 }
 
 /// A workload that knowledge names, of a release of the product, started with the values of a chart.

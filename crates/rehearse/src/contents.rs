@@ -1,18 +1,18 @@
 //! What the sources of a cluster hold: the repository at hand, and what nobody can see.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use firstpass_apiserver::ApiServer;
 use firstpass_baseline::{Release, Stage};
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, VariableLookup, made};
+use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, made};
 use firstpass_flux::{HelmRelease, Kustomization, names};
 use firstpass_knowledge::Knowledge;
-use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
 use firstpass_order::{Answer, Needed, OrderGraph};
 use firstpass_render::{
-    Data, DataKind, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
+    Data, DataKind, MadeBy, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
 };
 use serde_json::Value;
 
@@ -27,6 +27,8 @@ pub struct RepositoryContents {
     expected_of_charts: BTreeMap<String, Vec<ObjectId>>,
     /// The operators that something in the repository or the bootstrap starts.
     operators: BTreeSet<String>,
+    /// The versions in which the repository writes objects of each kind.
+    written: BTreeMap<GroupKind, BTreeSet<String>>,
 }
 
 impl RepositoryContents {
@@ -66,12 +68,19 @@ impl RepositoryContents {
             }
         }
         let operators = operators(&cluster, stage, knowledge);
+        let mut written: BTreeMap<GroupKind, BTreeSet<String>> = BTreeMap::new();
+        for need in &graph.needs {
+            if let Needed::Kind { kind, version } = &need.needed {
+                written.entry(kind.clone()).or_default().insert(version.clone());
+            }
+        }
         RepositoryContents {
             cluster,
             revisions,
             brings,
             expected_of_charts,
             operators,
+            written,
         }
     }
 }
@@ -152,9 +161,12 @@ impl Contents for RepositoryContents {
         &self,
         tier: &Kustomization,
         _revision: &str,
-        variables: &mut VariableLookup<'_>,
+        server: &ApiServer,
     ) -> Result<Built, BuildFailure> {
-        let live = Live(RefCell::new(variables));
+        let live = Live {
+            server,
+            cluster: &self.cluster,
+        };
         match self.cluster.builder.render(tier, &live) {
             Outcome::Rendered(objects) | Outcome::Suspended(objects) => Ok(built(&objects)),
             Outcome::Unrendered(_) => Ok(Built {
@@ -167,6 +179,13 @@ impl Contents for RepositoryContents {
 
     fn brings(&self, id: &ObjectId) -> bool {
         self.brings.contains(id)
+    }
+
+    fn written_versions(&self, group: &str, kind: &str) -> Vec<String> {
+        let written = self.written.get(&GroupKind::new(group, kind));
+        written
+            .map(|versions| versions.iter().cloned().collect())
+            .unwrap_or_default()
     }
 
     fn runs_unseen(&self, operator: &str) -> bool {
@@ -198,7 +217,7 @@ fn built(objects: &[RenderedObject]) -> Built {
     }
 }
 
-fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_, '_>) -> BuildFailure {
+fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_>) -> BuildFailure {
     let message = failures
         .first()
         .map(|failure| failure.flux_message.clone())
@@ -222,7 +241,7 @@ fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_, '_>) 
 }
 
 /// What `substituteFrom` names and the cluster does not have at this moment (F-605).
-fn missing_data(tier: &Kustomization, live: &Live<'_, '_>) -> Vec<ObjectId> {
+fn missing_data(tier: &Kustomization, live: &Live<'_>) -> Vec<ObjectId> {
     let references = tier
         .spec
         .post_build
@@ -259,11 +278,39 @@ fn obstacle(failure: &TierFailure) -> Obstacle {
 }
 
 /// Variables as the simulated cluster has them at this moment.
-struct Live<'a, 'b>(RefCell<&'a mut VariableLookup<'b>>);
+struct Live<'a> {
+    server: &'a ApiServer,
+    cluster: &'a RenderedCluster,
+}
 
-impl Variables for Live<'_, '_> {
+impl Variables for Live<'_> {
     fn data(&self, kind: DataKind, namespace: &str, name: &str) -> Option<Data> {
-        let object: Option<Arc<Value>> = (self.0.borrow_mut())(kind.as_str(), namespace, name);
-        object.map(|object| Data::of(&object))
+        let assumed = self
+            .cluster
+            .assumed
+            .iter()
+            .find(|data| data.kind == kind && data.namespace == namespace && data.name == name);
+        let Some(assumed) = assumed else {
+            let id = ObjectId::new("", kind.as_str(), Some(namespace), name);
+            return self.server.object(&id).map(|object| Data::of(object));
+        };
+        let is_there = match &assumed.made_by {
+            MadeBy::Controller { object, tier } => self.is_stored(object, tier),
+            MadeBy::Configuration | MadeBy::Nobody => true,
+        };
+        is_there.then(|| assumed.data.clone())
+    }
+}
+
+impl Live<'_> {
+    /// Whether the object that a controller makes the data of is stored. When exactly its controller acts is not played.
+    fn is_stored(&self, object: &str, tier: &TierName) -> bool {
+        let mut objects = self
+            .cluster
+            .tier(tier)
+            .into_iter()
+            .flat_map(|tier| tier.objects());
+        let maker = objects.find(|rendered| rendered.id().to_string() == object);
+        maker.is_none_or(|maker| self.server.object(&maker.id()).is_some())
     }
 }

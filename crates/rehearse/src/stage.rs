@@ -13,7 +13,7 @@ use firstpass_flux::names;
 use firstpass_knowledge::Knowledge;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use firstpass_order::{Answer, Need, Needed, OrderGraph};
-use firstpass_render::RenderedCluster;
+use firstpass_render::{AssumedData, MadeBy, OPEN_KEY, RenderedCluster};
 use serde_json::{Value, json};
 
 /// Who puts things on the stage.
@@ -64,9 +64,11 @@ impl Setup<'_> {
         for release in &self.stage.releases {
             self.seed_release(release, &mut server);
         }
-        for data in &self.cluster.assumed {
+        // What a controller makes of an object comes with that object.
+        let given = |data: &&AssumedData| !matches!(data.made_by, MadeBy::Controller { .. });
+        for data in self.cluster.assumed.iter().filter(given) {
             ensure_namespace(&mut server, &data.namespace);
-            apply(&mut server, data.object());
+            apply(&mut server, stored_data(data));
         }
         for need in &self.graph.needs {
             self.assume_object(need, &mut server, &mut assumptions);
@@ -85,7 +87,7 @@ impl Setup<'_> {
             } else {
                 Scope::Cluster
             },
-            versions: staged.versions.clone(),
+            versions: self.versions(kind, staged),
         };
         let mut crd = sketch.to_crd();
         let known = self
@@ -100,6 +102,38 @@ impl Setup<'_> {
             made::set_initial_status(&mut crd, &status);
         }
         crd
+    }
+
+    /// The versions of a kind on the stage. Of a kind that a chart or a distribution brings, versions that the repository
+    /// writes and of which nothing is known are taken to be served; Flux's own kinds are known for certain.
+    fn versions(&self, kind: &GroupKind, staged: &StagedKind) -> Vec<String> {
+        let mut versions = staged.versions.clone();
+        if kind.group.ends_with(".toolkit.fluxcd.io") {
+            return versions;
+        }
+        let known = self.knowledge.custom_kind(&kind.group, &kind.kind);
+        let is_known = |version: &String| {
+            known.is_some_and(|def| def.versions.iter().any(|known| known.name == *version))
+        };
+        let written = self.written_versions(kind);
+        let new: Vec<String> = written
+            .into_iter()
+            .filter(|version| !versions.contains(version) && !is_known(version))
+            .collect();
+        versions.extend(new);
+        versions
+    }
+
+    fn written_versions(&self, kind: &GroupKind) -> Vec<String> {
+        let needs = self.graph.needs.iter().filter_map(|need| match &need.needed {
+            Needed::Kind {
+                kind: needed,
+                version,
+            } if needed == kind => Some(version.clone()),
+            _ => None,
+        });
+        let versions: std::collections::BTreeSet<String> = needs.collect();
+        versions.into_iter().collect()
     }
 
     /// A kind that somebody unseen may bring is taken to be served from the start.
@@ -185,7 +219,8 @@ impl Setup<'_> {
             return;
         };
         for kind in &facts.kinds {
-            let crd = made::crd(kind.def, &kind.versions);
+            let written = self.written_versions(&GroupKind::new(&kind.def.group, &kind.def.kind));
+            let crd = made::crd(kind.def, &kind.versions, &written);
             if server.object(&crd.id()).is_none() {
                 apply(server, crd);
             }
@@ -206,6 +241,17 @@ impl Setup<'_> {
             }
         }
     }
+}
+
+/// A ConfigMap or Secret as a server takes it: the mark for "and further keys" is no key.
+fn stored_data(data: &AssumedData) -> Value {
+    let mut object = data.object();
+    for field in ["data", "stringData"] {
+        if let Some(values) = object.get_mut(field).and_then(Value::as_object_mut) {
+            values.remove(OPEN_KEY);
+        }
+    }
+    object
 }
 
 /// F-005: Flux's own kinds start with an observed generation of -1, all but ExternalArtifact.

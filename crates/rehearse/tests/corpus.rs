@@ -90,7 +90,7 @@ fn every_rehearsal_ends() {
             for finding in report
                 .findings
                 .iter()
-                .filter(|finding| finding.severity > Severity::Info)
+                .filter(|finding| finding.severity == Severity::Error)
             {
                 eprintln!(
                     "  {} {:?} {:?}: {}\n      {}",
@@ -104,51 +104,4 @@ fn every_rehearsal_ends() {
             assert_eq!(rehearsal.end, End::Quiet, "{repository} {entry}");
         }
     }
-}
-
-#[test]
-#[ignore = "prints what the order graph says about some needs"]
-fn show_needs() {
-    let corpus = firstpass_testing::shared("corpus").unwrap();
-    let how = How {
-        without_rules: true,
-        ..How::default()
-    };
-    let script = script(
-        directory(&corpus.join("onedr0p__home-ops")),
-        "kubernetes/flux/cluster",
-        &how,
-    );
-    for need in &script.graph.needs {
-        let text = format!("{:?} {:?}", need.needed, need.answer);
-        if text.contains("HTTPRoute\"")
-            || text.contains("dnsendpoints")
-            || text.contains("VolumeSnapshotClass")
-        {
-            eprintln!(
-                "{} {} {}",
-                script.graph.tiers.name(need.tier),
-                need.by,
-                text.chars().take(700).collect::<String>()
-            );
-        }
-    }
-    eprintln!(
-        "{:#?}",
-        script
-            .stage
-            .releases
-            .iter()
-            .map(|r| (&r.release.name, &r.release.chart, r.crds_only))
-            .collect::<Vec<_>>()
-    );
-    eprintln!(
-        "{:#?}",
-        script
-            .stage
-            .kinds
-            .keys()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-    );
 }

@@ -108,7 +108,8 @@ impl HelmController {
                 .filter(move |kind| (kind.mode == CrdMode::CrdsDir) == first)
         });
         for kind in in_crds_first {
-            let crd = made::crd(kind.def, &kind.versions);
+            let written = context.contents.written_versions(&kind.def.group, &kind.def.kind);
+            let crd = made::crd(kind.def, &kind.versions, &written);
             if context.server.object(&crd.id()).is_none() {
                 made::bring(crd, ACTOR, context);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
 use firstpass_flux::{Kustomization, names};
-use firstpass_object::{ObjectId, TierName};
+use firstpass_object::TierName;
 use serde_json::Value;
 
 use super::begin::{build_done_at, note_ready, write};
@@ -192,15 +192,9 @@ impl KustomizationController {
 
     fn build(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
         let tier = attempt.name().clone();
-        let server = &*context.server;
-        let mut lookup = |kind: &str, namespace: &str, name: &str| {
-            server
-                .object(&ObjectId::new("", kind, Some(namespace), name))
-                .cloned()
-        };
         let built = context
             .contents
-            .build(&attempt.kustomization, &attempt.revision, &mut lookup);
+            .build(&attempt.kustomization, &attempt.revision, context.server);
         let path_missing = matches!(built, Err(BuildFailure::PathMissing { .. }));
         if !path_missing {
             // F-115

@@ -157,7 +157,8 @@ impl OperatorController {
             } else {
                 instance.version
             };
-            let Some(crd) = made::crd_at(&def, point) else {
+            let written = context.contents.written_versions(&def.group, &def.kind);
+            let Some(crd) = made::crd_at(&def, point, &written) else {
                 continue;
             };
             self.deeds.push(Deed {

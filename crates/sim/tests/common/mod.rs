@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Apply, CrdSketch, Options, Request, Scope, Time};
-use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, VariableLookup};
+use firstpass_controllers::{Artifact, BuildFailure, Built, Contents};
 use firstpass_flux::{ControllerSettings, FluxVersion, Kustomization};
 use firstpass_knowledge::Knowledge;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
@@ -26,12 +26,7 @@ impl Contents for Paths {
         })
     }
 
-    fn build(
-        &self,
-        tier: &Kustomization,
-        _: &str,
-        _: &mut VariableLookup<'_>,
-    ) -> Result<Built, BuildFailure> {
+    fn build(&self, tier: &Kustomization, _: &str, _: &ApiServer) -> Result<Built, BuildFailure> {
         let Some(objects) = self.objects.get(&tier.spec.path) else {
             return Err(BuildFailure::PathMissing {
                 message: format!("kustomization path not found: {}", tier.spec.path),
