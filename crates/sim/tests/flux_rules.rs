@@ -10,7 +10,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{config_map, contents, deployment, hour, kustomization, tier, world, world_of};
-use firstpass_apiserver::{Duration, Request, Target, Time};
+use firstpass_apiserver::{CrdSketch, Duration, Request, Scope, Target, Time};
 use firstpass_controllers::kustomization::{Obstacle, OutcomeResult};
 use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_sim::{End, World, trace};
@@ -306,26 +306,32 @@ fn waiting_for_an_object_that_reports_nothing_proves_nothing() {
 
 #[test]
 fn expressions_decide_about_health() {
-    // F-533
+    // F-533: until the status is there, the expression cannot be evaluated and the wait goes on.
+    let crd = CrdSketch {
+        group: "cdi.kubevirt.io".to_owned(),
+        kind: "CDI".to_owned(),
+        plural: None,
+        scope: Scope::Cluster,
+        versions: vec!["v1beta1".to_owned()],
+    };
+    let mut cdi =
+        json!({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDI", "metadata": {"name": "cdi"}});
     let spec = json!({
         "wait": true, "timeout": "1m",
-        "healthCheckExprs": [{"apiVersion": "example.com/v1", "kind": "Widget", "current": "status.phase == 'Deployed'"}],
+        "healthCheckExprs": [{"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDI", "current": "status.phase == 'Deployed'"}],
     });
-    let mut world = world(
-        &[
-            ("root", vec![kustomization("a", spec)]),
-            ("a", vec![widget_crd(), widget("w")]),
-        ],
-        "2.9",
-    );
+    let paths = [
+        ("root", vec![kustomization("a", spec)]),
+        ("a", vec![crd.to_crd(), cdi.clone()]),
+    ];
+    let mut world = world(&paths, "2.9");
     world.run_for(Duration::from_secs(20));
     assert!(world.kustomizations.tiers()[&tier("a")].ready_at.is_none());
-    let mut object = widget("w");
-    object["status"] = json!({"phase": "Deployed"});
+    cdi["status"] = json!({"phase": "Deployed"});
     world
         .intervene(|server| {
             server.call(&Request::UpdateStatus {
-                object: object.into(),
+                object: cdi.into(),
                 manager: "operator".into(),
             })
         })
