@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_diagnostics::Assumption;
+use firstpass_flux::names;
 use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Read, Source, SourceKind, SourceName};
-use firstpass_object::{ObjectExt, Origin, TierName};
+use firstpass_object::{ObjectExt, Origin, TierName, group_of};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -234,7 +235,8 @@ impl<'r> Rendering<'r> {
                 let tier = self.tier(pending, kustomization, &found, tiers.len());
                 for object in tier.objects() {
                     found.take(&object.object, &name);
-                    if !Kustomization::is(&object.object) {
+                    // Without a namespace the API server refuses the object, and there is no tier (F-300).
+                    if !Kustomization::is(&object.object) || object.object.namespace().is_none() {
                         continue;
                     }
                     let child = TierName::new(
@@ -339,7 +341,8 @@ impl<'r> Rendering<'r> {
             self.seeds.url.as_deref(),
         ));
         let assumed = self.assumed_data();
-        assumptions.extend(assumed.iter().map(|data| data.assumption()));
+        assumptions.extend(assumed.iter().map(AssumedData::assumption));
+        assumptions.extend(resource_sets(&tiers));
         RenderedCluster {
             entry: self.entry.clone(),
             settings: detected.settings,
@@ -461,6 +464,21 @@ fn assumed_sources(
         });
     }
     assumed.into_values().collect()
+}
+
+/// ResourceSets are templates that flux-operator fills in; what they make is not followed.
+fn resource_sets(tiers: &[Tier]) -> Vec<Assumption> {
+    let objects = tiers.iter().flat_map(Tier::objects).map(|object| &object.object);
+    let sets = objects.filter(|object| {
+        object.kind() == names::RESOURCE_SET && group_of(object.api_version()) == names::OPERATOR_GROUP
+    });
+    sets.map(|set| Assumption {
+        about: "resource-set".to_owned(),
+        subject: set.id().to_string(),
+        assumed: "makes nothing that a tier waits for; what it makes is not rendered".to_owned(),
+        source: "default: templates of ResourceSets are not filled in".to_owned(),
+    })
+    .collect()
 }
 
 fn beyond_limit() -> Unrendered {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use firstpass_object::{ObjectExt, ObjectId, Origin};
 use serde_json::Value;
 
@@ -74,6 +76,7 @@ impl RenderedObject {
         match value {
             Value::String(text) => {
                 text.contains(UNKNOWN_VALUE)
+                    || self.encryption == Encryption::Decrypted && *text == STANDARD.encode(UNKNOWN_VALUE)
                     || self
                         .unknown_variables
                         .iter()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use firstpass_flux::{FluxInstance, HelmRelease, Kustomization, Source};
 use firstpass_object::{ObjectExt, Origin};
 use firstpass_source::{EntryKind, RepoPath, Tree};
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::ignore::IGNORE_FILE;
@@ -15,6 +16,9 @@ const FILES_MAX: usize = 500_000;
 const DEPTH_MAX: usize = 100;
 /// Larger files hold vendored manifests, not the start of a cluster.
 const FILE_BYTES_MAX: usize = 256 * 1024;
+
+/// A values file with templates in it, as helmfile reads them: lines with templates are passed over.
+const TEMPLATE: &str = ".yaml.gotmpl";
 
 /// What was found.
 pub(crate) struct Survey {
@@ -51,9 +55,14 @@ impl Survey {
             sources: Vec::new(),
         };
         survey.walk(tree, &RepoPath::root(), 0);
-        let files = survey.files.clone();
-        for file in files.iter().filter(|file| may_hold_objects(file)) {
-            survey.read(tree, file);
+        let files: Vec<&RepoPath> = survey
+            .files
+            .iter()
+            .filter(|file| may_hold_objects(file))
+            .collect();
+        let read: Vec<Vec<(Value, Origin)>> = files.par_iter().map(|file| objects_of(tree, file)).collect();
+        for (object, origin) in read.into_iter().flatten() {
+            survey.classify(object, origin);
         }
         survey
     }
@@ -77,38 +86,8 @@ impl Survey {
         }
     }
 
-    fn read(&mut self, tree: &dyn Tree, file: &RepoPath) {
-        let Ok(bytes) = tree.read(file) else {
-            return;
-        };
-        if bytes.len() > FILE_BYTES_MAX {
-            return;
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let flux_objects =
-            text.contains("toolkit.fluxcd.io/") && (text.contains("path:") || text.contains("url:"));
-        let instance = text.contains("FluxInstance") || text.contains("instance:");
-        if !flux_objects && !instance {
-            return;
-        }
-        let Ok(documents) = firstpass_yaml::parse_all(&text) else {
-            return;
-        };
-        for document in documents {
-            let Ok(object) = document.root.to_json() else {
-                continue;
-            };
-            let origin = Origin {
-                file: file.as_str().to_owned(),
-                document: document.index,
-                line: document.root.mark.line,
-                steps: Vec::new(),
-            };
-            self.classify(file, object, origin);
-        }
-    }
-
-    fn classify(&mut self, file: &RepoPath, object: Value, origin: Origin) {
+    fn classify(&mut self, object: Value, origin: Origin) {
+        let file = RepoPath::clamped(&origin.file);
         if let Some(source) = Source::read(&object) {
             self.sources.push(Found {
                 what: source.value,
@@ -117,7 +96,7 @@ impl Survey {
             });
         } else if Kustomization::is(&object) {
             let kustomization = Kustomization::read(&object).value;
-            if holds_its_own_file(&kustomization, file) {
+            if holds_its_own_file(&kustomization, &file) {
                 self.syncs.push(Found {
                     what: kustomization,
                     object: Arc::new(object),
@@ -156,6 +135,53 @@ impl Survey {
     }
 }
 
+/// The objects of a file that may say how Flux is started; nothing of a file that cannot be read.
+fn objects_of(tree: &dyn Tree, file: &RepoPath) -> Vec<(Value, Origin)> {
+    let Ok(bytes) = tree.read(file) else {
+        return Vec::new();
+    };
+    if bytes.len() > FILE_BYTES_MAX {
+        return Vec::new();
+    }
+    let mut text = String::from_utf8_lossy(&bytes);
+    let flux_objects =
+        text.contains("toolkit.fluxcd.io/") && (text.contains("path:") || text.contains("url:"));
+    let instance = text.contains("FluxInstance") || text.contains("instance:");
+    if !flux_objects && !instance {
+        return Vec::new();
+    }
+    if file.file_name().ends_with(TEMPLATE) {
+        let lines = text
+            .lines()
+            .map(|line| if line.contains("{{") { "" } else { line });
+        text = lines.collect::<Vec<_>>().join("\n").into();
+    }
+    let documents = firstpass_yaml::parse_all(&text).unwrap_or_default();
+    let objects = documents.into_iter().filter_map(|document| {
+        let origin = Origin {
+            file: file.as_str().to_owned(),
+            document: document.index,
+            line: document.root.mark.line,
+            steps: Vec::new(),
+        };
+        Some((document.root.to_json().ok()?, origin))
+    });
+    objects
+        .flat_map(|(object, origin)| with_inline_values(object, origin))
+        .collect()
+}
+
+/// A helmfile may hold the values of its releases: these are looked at as if they were files.
+fn with_inline_values(object: Value, origin: Origin) -> Vec<(Value, Origin)> {
+    let releases = object.items_at(&["releases"]).iter();
+    let values = releases
+        .flat_map(|release| release.items_at(&["values"]))
+        .filter(|values| is_instance_chart(values));
+    let mut found: Vec<(Value, Origin)> = values.map(|values| (values.clone(), origin.clone())).collect();
+    found.push((object, origin));
+    found
+}
+
 /// Values of the flux-instance chart have the spec of a FluxInstance below `instance`.
 fn is_instance_chart(values: &Value) -> bool {
     let words = ["sync", "distribution", "components", "kustomize"];
@@ -167,7 +193,10 @@ fn is_instance_chart(values: &Value) -> bool {
 
 fn may_hold_objects(file: &RepoPath) -> bool {
     let name = file.file_name();
-    (name.ends_with(".yaml") || name.ends_with(".yml")) && name != "gotk-components.yaml"
+    let yaml = [".yaml", ".yml", TEMPLATE]
+        .iter()
+        .any(|ending| name.ends_with(ending));
+    yaml && name != "gotk-components.yaml"
 }
 
 /// Whether what a Kustomization builds has the Kustomization in it: then it syncs its cluster. A path that is the whole

@@ -33,6 +33,18 @@ fn entries_are_found_by_what_syncs_them() {
             vec!["clusters/home", "clusters/prod"],
         ),
         (
+            format!(
+                "--- bootstrap/helmfile.yaml\nreleases:\n  - name: flux-instance\n    values:\n      - instance: {{sync: {{path: clusters/home}}}}\n{home}"
+            ),
+            vec!["clusters/home"],
+        ),
+        (
+            format!(
+                "--- bootstrap/values.yaml.gotmpl\ninstance:\n  distribution:\n    version: {{{{ .version }}}}\n  sync: {{path: clusters/home}}\n{home}"
+            ),
+            vec!["clusters/home"],
+        ),
+        (
             format!("{home}--- clusters/work/x.yaml\n"),
             vec!["clusters/home", "clusters/work"],
         ),
