@@ -60,7 +60,7 @@ impl<'a> CheckInput<'a> {
 
     /// The rendered tier behind an index of the graph.
     pub(crate) fn tier(&self, tier: TierIndex) -> Option<&'a Tier> {
-        self.cluster.tier(self.graph.tiers.name(tier))
+        self.cluster.tiers.get(tier.position())
     }
 
     /// The place of a field of a tier's Flux Kustomization.

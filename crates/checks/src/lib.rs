@@ -14,6 +14,7 @@
 
 mod input;
 mod needs;
+mod pods;
 mod registry;
 mod rules;
 mod shell;

@@ -1,8 +1,8 @@
 //! Words that several rules share: who brings a thing, and what to write so that the order is certain.
 
-use firstpass_knowledge::{KindDef, Knowledge};
+use firstpass_knowledge::{KindDef, Knowledge, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
-use firstpass_order::{Gate, How, Provider, TierIndex};
+use firstpass_order::{Gate, How, Needed, Provider, TierIndex};
 use serde_json::Value;
 
 use crate::CheckInput;
@@ -94,7 +94,17 @@ pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>
         health_checks_on_crds(&names)
     };
     match &provider.how {
-        How::Manifest => None,
+        How::Manifest => match gate {
+            // What is stored is there, except for what a controller makes of it.
+            Gate::Nothing if is_made_from(cause) => Some("  wait: true".to_owned()),
+            Gate::Listed(targets) if is_made_from(cause) => {
+                let maker = provider.object.as_ref();
+                maker
+                    .filter(|maker| !targets.contains(maker))
+                    .map(|object| health_check_on(input.knowledge, object))
+            }
+            _ => None,
+        },
         How::Chart { .. } => match gate {
             Gate::Everything => None,
             Gate::Nothing => Some("  wait: true".to_owned()),
@@ -102,7 +112,7 @@ pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>
                 let release = provider.object.as_ref();
                 release
                     .filter(|release| !targets.contains(release))
-                    .map(health_check_on)
+                    .map(|object| health_check_on(input.knowledge, object))
             }
         },
         How::OperatorStart { operator } => {
@@ -118,7 +128,7 @@ pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>
                     let starter = provider.object.as_ref();
                     starter
                         .filter(|starter| !targets.contains(starter))
-                        .map(health_check_on)
+                        .map(|object| health_check_on(input.knowledge, object))
                 }
                 _ => crds(),
             }
@@ -130,10 +140,19 @@ pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>
                 Gate::Nothing => format!("  wait: true\n{expression}"),
                 Gate::Everything => expression,
                 Gate::Listed(targets) if targets.contains(trigger) => expression,
-                Gate::Listed(_) => format!("{}\n{expression}", health_check_on(trigger)),
+                Gate::Listed(_) => format!("{}\n{expression}", health_check_on(input.knowledge, trigger)),
             }),
             None => crds(),
         },
+    }
+}
+
+/// Whether what is needed is made by a controller from the provider's object, as a Secret from an ExternalSecret.
+fn is_made_from(cause: &Cause<'_>) -> bool {
+    let object = cause.provider().and_then(|provider| provider.object.as_ref());
+    match (&cause.first().needed, object) {
+        (Needed::Data { object: needed, .. }, Some(object)) => needed.kind != object.kind,
+        _ => false,
     }
 }
 
@@ -160,12 +179,15 @@ fn health_checks_on_crds(names: &[String]) -> Option<String> {
     ))
 }
 
-fn health_check_on(object: &ObjectId) -> String {
-    let version = match object.group.as_str() {
-        "" => "v1".to_owned(),
-        "helm.toolkit.fluxcd.io" => format!("{}/v2", object.group),
-        "cdi.kubevirt.io" => format!("{}/v1beta1", object.group),
-        group => format!("{group}/v1"),
+fn health_check_on(knowledge: &Knowledge, object: &ObjectId) -> String {
+    let served = knowledge
+        .custom_kind(&object.group, &object.kind)
+        .and_then(|kind| Some((*kind.served(VersionPoint::Newest).first()?).to_owned()));
+    let version = match (served, object.group.as_str()) {
+        (Some(version), group) => format!("{group}/{version}"),
+        (None, "") => "v1".to_owned(),
+        (None, "helm.toolkit.fluxcd.io") => format!("{}/v2", object.group),
+        (None, group) => format!("{group}/v1"),
     };
     let mut text = format!(
         "  healthChecks:\n    - apiVersion: {version}\n      kind: {}\n      name: {}",
@@ -204,7 +226,7 @@ fn expression(
         .iter()
         .find(|write| write.name.as_deref() == Some(status))?;
     let current = condition_of(&write.set)?;
-    let version = kind.served(firstpass_knowledge::VersionPoint::Newest);
+    let version = kind.served(VersionPoint::Newest);
     let version = version.first()?;
     Some(format!(
         "  healthCheckExprs:\n    - apiVersion: {}/{version}\n      kind: {}\n      current: {current}",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstpass_knowledge::Effect;
+use firstpass_knowledge::{BroughtKind, Effect};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use firstpass_schema::Served;
 
@@ -75,7 +75,14 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, kind: &GroupKind,
         offer(from_manifest(world, tier, before, *place, version));
     }
     for index in listed(&world.releases_by_kind, kind) {
-        offer(from_release(world, tier, before, &world.releases[*index], kind));
+        offer(from_release(
+            world,
+            tier,
+            before,
+            &world.releases[*index],
+            kind,
+            version,
+        ));
     }
     for (index, effect) in listed(&world.started, kind) {
         offer(from_start(
@@ -155,7 +162,14 @@ fn from_release(
     before: &Before,
     at: &ReleaseAt<'_>,
     kind: &GroupKind,
+    version: &str,
 ) -> Answer {
+    if let Some(hint) = dropped_by_chart(at, kind, version) {
+        return Answer::Nobody {
+            provable: true,
+            hint: Some(hint),
+        };
+    }
     let chart = at.facts.as_ref().map(|facts| facts.chart);
     let provider = Provider {
         tier: Some(at.place.tier),
@@ -169,6 +183,25 @@ fn from_release(
     let mut proofs = vec![Proof::by(at.id.clone())];
     proofs.extend(crd_proof(world, kind));
     world.answer(tier, before, provider, false, &proofs)
+}
+
+/// Says so if this release of a chart serves a kind no longer, or not yet, in a version that others of its releases do
+/// serve. A version that knowledge does not list at all may be served all the same.
+fn dropped_by_chart(at: &ReleaseAt<'_>, kind: &GroupKind, version: &str) -> Option<String> {
+    let facts = at.facts.as_ref()?;
+    let is_kind =
+        |brought: &&BroughtKind<'_>| brought.def.group == kind.group && brought.def.kind == kind.kind;
+    let brought = facts.kinds.iter().find(is_kind)?;
+    if brought.def.serves(version, facts.version) != Some(false) {
+        return None;
+    }
+    Some(format!(
+        "the chart {} of `{}` serves `{}` as {} only, not as {version}",
+        at.release.chart_text(),
+        at.id,
+        kind.kind,
+        brought.def.served(facts.version).join(", ")
+    ))
 }
 
 fn from_start(

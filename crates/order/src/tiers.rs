@@ -11,6 +11,13 @@ use firstpass_object::{ObjectId, TierName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TierIndex(pub(crate) usize);
 
+impl TierIndex {
+    /// The tier's place in `RenderedCluster::tiers`.
+    pub fn position(self) -> usize {
+        self.0
+    }
+}
+
 /// One tier as the graph sees it.
 #[derive(Clone, Debug)]
 pub struct TierNode {

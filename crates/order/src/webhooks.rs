@@ -29,6 +29,7 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before, kinds: 
             if at.place.tier == tier
                 || late_from.as_ref() == Some(&at.id)
                 || !at.release.waits && late_from.is_some()
+                || is_seeded(world, at)
             {
                 continue;
             }
@@ -71,6 +72,16 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before, kinds: 
         new
     });
     needs
+}
+
+/// Whether a bootstrap stage has installed the very release: then its webhooks serve before Flux begins, and Flux's
+/// HelmRelease only takes it over.
+fn is_seeded(world: &World<'_>, at: &ReleaseAt<'_>) -> bool {
+    world.stage.releases.iter().any(|seeded| {
+        !seeded.crds_only
+            && seeded.release.name == at.release.name
+            && seeded.release.namespace == at.release.namespace
+    })
 }
 
 fn is_built_in(kind: &GroupKind) -> bool {

@@ -1,7 +1,7 @@
 //! The words for something that another tier brings, in an order that nothing guarantees.
 
 use firstpass_diagnostics::Finding;
-use firstpass_order::{Answer, Needed};
+use firstpass_order::{Answer, Certainty, Needed, TierIndex};
 
 use crate::needs::Cause;
 use crate::{CheckInput, Rule, wording};
@@ -61,14 +61,13 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
     let retry = retry.unwrap_or_default();
     let brings = wording::brings(provider, &what);
     let source = wording::source(provider);
-    let depends_on = wording::depends_on(from_name, tier);
+    let late = format!("A pass that begins too early {fails}; the next attempt comes {retry}");
+    let order = wording::depends_on(from_name, tier);
     let barrier = wording::barrier(input, from, cause);
     let (message, why, help) = match &first.answer {
         Answer::WithoutBarrier { why, .. } => (
             format!("`{tier}` needs {what} from `{from_name}`, whose Ready does not prove that it is there"),
-            format!(
-                "{brings}{source}. `{tier}` comes after `{from_name}`, but {why}. A pass that begins too early {fails}; the next attempt comes {retry}."
-            ),
+            format!("{brings}{source}. `{tier}` comes after `{from_name}`, but {why}. {late}"),
             match barrier {
                 Some(barrier) => format!("let `{from_name}` be Ready only when it is there:\n{barrier}"),
                 None => {
@@ -76,18 +75,39 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
                 }
             },
         ),
+        _ if is_ancestor(input, cause.tier, from) => {
+            let object = provider
+                .object
+                .as_ref()
+                .map_or(what.clone(), |object| format!("`{object}`"));
+            (
+                format!(
+                    "`{tier}` needs {what}, which `{from_name}` only begins to bring when it applies `{tier}`"
+                ),
+                format!(
+                    "{brings}{source}. `{from_name}` applies {object} and the Flux Kustomization of `{tier}` in one stage, and \
+                     nothing waits for what comes of the former. {late}"
+                ),
+                format!(
+                    "give {object} a Flux Kustomization of its own with `wait: true`, and let `{tier}` depend on that one"
+                ),
+            )
+        }
         _ => (
             format!("`{tier}` needs {what} from `{from_name}`, and nothing orders the two"),
-            format!(
-                "{brings}{source}. Without an edge both tiers begin at once. A pass that begins too early {fails}; the next attempt comes {retry}."
-            ),
+            format!("{brings}{source}. Without an edge both tiers begin at once. {late}"),
             match barrier {
                 Some(barrier) => format!(
-                    "order `{tier}` after `{from_name}`:\n{depends_on}\nand let `{from_name}` be Ready only when it is there:\n{barrier}"
+                    "order `{tier}` after `{from_name}`:\n{order}\nand let `{from_name}` be Ready only when it is there:\n{barrier}"
                 ),
-                None => format!("order `{tier}` after `{from_name}`:\n{depends_on}"),
+                None => format!("order `{tier}` after `{from_name}`:\n{order}"),
             },
         ),
     };
     cause.finding(input, rule, message).with_why(why).with_help(help)
+}
+
+/// Whether a tier is applied, through any chain of parents, by another: to depend on that one would be no cure.
+fn is_ancestor(input: &CheckInput<'_>, tier: TierIndex, other: TierIndex) -> bool {
+    input.graph.tiers.before(tier).certainty(other) == Some(Certainty::Applied)
 }
