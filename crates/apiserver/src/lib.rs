@@ -17,6 +17,7 @@ mod crd;
 mod defaults;
 mod discovery;
 mod error;
+pub mod invariants;
 mod request;
 mod server;
 mod store;

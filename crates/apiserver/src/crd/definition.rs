@@ -18,6 +18,8 @@ pub struct Definition {
     pub resource: Arc<Resource>,
     /// The version that objects are stored in.
     pub storage_version: String,
+    /// Namespace and name of the Service that converts between versions, if one does, and the path it is called at.
+    pub converter: Option<(String, String, String)>,
     /// The schema of each served version that has one.
     pub schemas: BTreeMap<String, Arc<Structural>>,
 }
@@ -64,7 +66,14 @@ impl Definition {
             }
         }
         versions.sort_by(|a, b| compare_versions(a, b));
+        let converter = crd.at(&["spec", "conversion"]).and_then(|conversion| {
+            let service = conversion.at(&["webhook", "clientConfig", "service"])?;
+            let text = |field: &str| service.text_at(&[field]).unwrap_or_default().to_owned();
+            let is_webhook = conversion.text_at(&["strategy"]) == Some("Webhook");
+            is_webhook.then(|| (text("namespace"), text("name"), text("path")))
+        });
         Ok(Definition {
+            converter,
             name: crd.name().to_owned(),
             resource: Arc::new(Resource {
                 group,

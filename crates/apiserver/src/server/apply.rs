@@ -6,8 +6,8 @@ use std::sync::Arc;
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId};
 use serde_json::{Map, Value, json};
 
-use super::ApiServer;
 use super::persist::metadata_mut;
+use super::{ApiServer, in_version};
 use crate::apply::{
     FieldSet, Manager, Managers, Operation, PathElement, Shape, compare, holds, merge, remove_owned,
 };
@@ -41,9 +41,10 @@ pub(super) struct Planned {
 impl ApiServer {
     pub(super) fn apply(&mut self, apply: &Apply) -> Result<Response, ApiError> {
         let planned = self.plan_apply(apply)?;
+        let gvk = apply.object.gvk();
         if apply.dry_run || planned.outcome == Outcome::Unchanged {
             return Ok(Response::Applied {
-                object: planned.stored.object,
+                object: in_version(&planned.stored.object, &gvk),
                 outcome: planned.outcome,
             });
         }
@@ -54,7 +55,7 @@ impl ApiServer {
         let object = self.persist(planned.stored, &apply.manager);
         self.finish_deletion(&id, &apply.manager);
         Ok(Response::Applied {
-            object,
+            object: in_version(&object, &gvk),
             outcome: planned.outcome,
         })
     }
@@ -64,6 +65,7 @@ impl ApiServer {
         let config = &*apply.object;
         let (resource, id) = self.locate(&Target::of(config))?;
         let gvk = config.gvk();
+        self.check_conversion(&gvk)?;
         if id.name.is_empty() {
             return Err(ApiError::new(
                 400,
@@ -193,9 +195,14 @@ impl ApiServer {
                     metadata.insert("generation".to_owned(), Value::from(generation + 1));
                 }
                 self.check_webhooks(resource, &id, &object, "UPDATE")?;
+                // The version that an object is written in is no part of it.
+                let written_in = object["apiVersion"].take();
+                object["apiVersion"] = live.object["apiVersion"].clone();
                 let same = object == *live.object;
                 if !same {
+                    let stored_in = std::mem::replace(&mut object["apiVersion"], written_in);
                     self.validate_write(resource, Some(&live.object), &object, unknown_tokens)?;
+                    object["apiVersion"] = stored_in;
                 }
                 let outcome = if same && managers.same_as(&live.managers) {
                     Outcome::Unchanged

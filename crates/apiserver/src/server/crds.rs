@@ -35,10 +35,29 @@ impl ApiServer {
             return;
         }
         let relist = served.resource != definition.resource;
+        self.remember_storage_version(id, &definition.storage_version);
         self.discovery.serve(Arc::new(definition));
         if relist {
             self.set_timer(self.delays.discovery_lag, Timer::List(kind));
         }
+    }
+
+    /// The status remembers every version that objects may still be stored in.
+    fn remember_storage_version(&mut self, id: &Arc<ObjectId>, version: &str) {
+        let Some(stored) = self.objects.get(id).cloned() else {
+            return;
+        };
+        let known = stored.object.items_at(&["status", "storedVersions"]);
+        if known.is_empty() || known.iter().any(|known| known == version) {
+            return;
+        }
+        let mut next = (*stored).clone();
+        if let Some(Value::Array(versions)) =
+            Arc::make_mut(&mut next.object).pointer_mut("/status/storedVersions")
+        {
+            versions.push(Value::from(version));
+        }
+        self.persist(next, &Arc::from(APIEXTENSIONS));
     }
 
     /// The CRD gets its conditions; if its names are free, its kind is served from now on.

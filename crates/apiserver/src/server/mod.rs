@@ -13,7 +13,7 @@ mod webhooks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firstpass_object::{GroupKind, GroupVersionKind, ObjectId};
+use firstpass_object::{GroupKind, GroupVersionKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
 use crate::apply::{Manager, Managers};
@@ -178,15 +178,18 @@ impl ApiServer {
                     .objects
                     .get(&id)
                     .ok_or_else(|| ApiError::not_found(&resource, &id.name))?;
-                Ok(Response::Object(Arc::clone(&stored.object)))
+                self.check_conversion(&target.gvk)?;
+                Ok(Response::Object(in_version(&stored.object, &target.gvk)))
             }
             Request::List { gvk, namespace } => {
                 let resource = self.served(gvk)?;
                 let namespace = namespace.as_deref().filter(|_| resource.is_namespaced());
                 let items = self.objects.list(&gvk.group_kind(), namespace);
-                Ok(Response::List(
-                    items.map(|stored| Arc::clone(&stored.object)).collect(),
-                ))
+                let items: Vec<_> = items.map(|stored| in_version(&stored.object, gvk)).collect();
+                if !items.is_empty() {
+                    self.check_conversion(gvk)?;
+                }
+                Ok(Response::List(items))
             }
             Request::Apply(apply) => self.apply(apply),
             Request::Create { object, manager } => self.create(object, manager),
@@ -248,7 +251,7 @@ impl ApiServer {
             return false;
         };
         let mut managers = stored.managers.clone();
-        let api_version = firstpass_object::ObjectExt::api_version(&*stored.object).to_owned();
+        let api_version = stored.object.api_version().to_owned();
         if !managers.absorb(into, &api_version, whose) {
             return false;
         }
@@ -300,4 +303,16 @@ impl ApiServer {
         }
         Ok((resource, id))
     }
+}
+
+/// An object as a request for another of its versions sees it. Conversion of the content is absent on purpose: what is
+/// written in one version is read in another as it is.
+fn in_version(object: &Arc<Value>, gvk: &GroupVersionKind) -> Arc<Value> {
+    let api_version = gvk.api_version();
+    if object.api_version() == api_version {
+        return Arc::clone(object);
+    }
+    let mut converted = (**object).clone();
+    converted["apiVersion"] = Value::String(api_version);
+    Arc::new(converted)
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use firstpass_object::{ObjectExt, ObjectId, group_of, selects};
+use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, group_of, selects};
 use serde_json::Value;
 
 use super::ApiServer;
@@ -118,21 +118,45 @@ impl ApiServer {
         namespace_matches && object_matches
     }
 
-    /// Without a Service the name does not resolve; without endpoints nobody can be called.
+    /// Whether objects of a custom kind can be had in a version: another than the stored one may take a webhook.
+    pub(super) fn check_conversion(&self, gvk: &GroupVersionKind) -> Result<(), ApiError> {
+        let Some(definition) = self.discovery.definition(&gvk.group_kind()) else {
+            return Ok(());
+        };
+        match &definition.converter {
+            Some((namespace, name, path))
+                if gvk.version != definition.storage_version && !self.is_service_serving(namespace, name) =>
+            {
+                let message = format!(
+                    "conversion webhook for {}, Kind={} failed: Post \"https://{name}.{namespace}.svc:443{path}?timeout=30s\": {}",
+                    gvk.api_version(),
+                    gvk.kind,
+                    self.why_unreachable(namespace, name)
+                );
+                Err(ApiError::new(500, Reason::InternalError, message).because(Cause::WebhookUnreachable))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn unreachable(&self, webhook: &Webhook, namespace: &str, name: &str) -> ApiError {
-        let service_exists = self
-            .object(&ObjectId::new("", "Service", Some(namespace), name))
-            .is_some();
-        let why = if service_exists {
+        let message = format!(
+            "Internal error occurred: failed calling webhook \"{}\": failed to call webhook: Post \"https://{name}.{namespace}.svc:443{}?timeout=10s\": {}",
+            webhook.name,
+            webhook.path,
+            self.why_unreachable(namespace, name)
+        );
+        ApiError::new(500, Reason::InternalError, message).because(Cause::WebhookUnreachable)
+    }
+
+    /// Without a Service the name does not resolve; without endpoints nobody can be called.
+    fn why_unreachable(&self, namespace: &str, name: &str) -> String {
+        let service = ObjectId::new("", "Service", Some(namespace), name);
+        if self.object(&service).is_some() {
             format!("no endpoints available for service \"{name}\"")
         } else {
             format!("service \"{name}\" not found")
-        };
-        let message = format!(
-            "Internal error occurred: failed calling webhook \"{}\": failed to call webhook: Post \"https://{name}.{namespace}.svc:443{}?timeout=10s\": {why}",
-            webhook.name, webhook.path
-        );
-        ApiError::new(500, Reason::InternalError, message).because(Cause::WebhookUnreachable)
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn check_update(old: &Value, new: &Value, unknown_tokens: &[String]) 
             ] {
                 update.fixed(path);
             }
+            update.stored_versions();
         }
         _ => {}
     }
@@ -274,6 +275,29 @@ impl Update<'_> {
                 Path::ROOT.field("spec"),
                 "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
             );
+        }
+    }
+
+    /// A version in which objects may still be stored must stay in a CRD.
+    fn stored_versions(&mut self) {
+        let versions = self.new.items_at(&["spec", "versions"]);
+        for (index, stored) in self
+            .old
+            .items_at(&["status", "storedVersions"])
+            .iter()
+            .enumerate()
+        {
+            let stored = stored.as_str().unwrap_or_default();
+            if !versions
+                .iter()
+                .any(|version| version.text_at(&["name"]) == Some(stored))
+            {
+                let message = format!(
+                    "missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {stored} and removes {stored} from status.storedVersions"
+                );
+                self.checker
+                    .invalid_text(format!("status.storedVersions[{index}]"), stored, message);
+            }
         }
     }
 

@@ -79,3 +79,71 @@ fn a_kind_that_is_taken_is_not_accepted() {
     assert!(!rival.condition_is_true("NamesAccepted"));
     assert!(!rival.condition_is_true("Established"));
 }
+
+fn versions(list: &[(&str, bool)]) -> Value {
+    let mut crd = sketch().to_crd();
+    crd["spec"]["versions"] = list
+        .iter()
+        .map(|(name, storage)| {
+            json!({
+                "name": name, "served": true, "storage": storage,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            })
+        })
+        .collect();
+    crd
+}
+
+fn profile_in(version: &str) -> Value {
+    json!({"apiVersion": format!("cdi.kubevirt.io/{version}"), "kind": "StorageProfile", "metadata": {"name": "longhorn"}, "spec": {}})
+}
+
+#[test]
+fn an_object_is_the_same_in_all_versions() {
+    let mut server = server();
+    apply(&mut server, &versions(&[("v1beta1", true), ("v1", false)])).unwrap();
+    settle(&mut server);
+    apply(&mut server, &profile_in("v1beta1")).unwrap();
+    // Only the record of who owns what changes.
+    assert_eq!(apply(&mut server, &profile_in("v1")), Ok(Outcome::Configured));
+    assert_eq!(apply(&mut server, &profile_in("v1")), Ok(Outcome::Unchanged));
+    let read = server.call(&Request::Get(Target::of(&profile_in("v1")))).unwrap();
+    assert_eq!(read.object().unwrap().api_version(), "cdi.kubevirt.io/v1");
+    assert_eq!(read.object().unwrap()["metadata"]["generation"], json!(1));
+}
+
+#[test]
+fn a_storage_version_must_stay() {
+    let mut server = server();
+    apply(&mut server, &versions(&[("v1alpha1", true)])).unwrap();
+    settle(&mut server);
+    apply(&mut server, &versions(&[("v1alpha1", false), ("v1beta1", true)])).unwrap();
+    let crd = get(&server, &sketch().to_crd()).unwrap();
+    assert_eq!(crd["status"]["storedVersions"], json!(["v1alpha1", "v1beta1"]));
+    let refusal = refused(&mut server, &versions(&[("v1beta1", true)]));
+    assert!(
+        refusal.starts_with(
+            "CustomResourceDefinition.apiextensions.k8s.io \"storageprofiles.cdi.kubevirt.io\" is invalid: status.storedVersions[0]: Invalid value: \"v1alpha1\": missing from spec.versions"
+        ),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_version_that_nobody_converts_cannot_be_had() {
+    let mut server = server();
+    let mut crd = versions(&[("v1", true), ("v1beta1", false)]);
+    crd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": "cdi", "name": "cdi-api", "path": "/convert"}},
+    }});
+    apply(&mut server, &crd).unwrap();
+    settle(&mut server);
+    assert_eq!(
+        refused(&mut server, &profile_in("v1beta1")),
+        "conversion webhook for cdi.kubevirt.io/v1beta1, Kind=StorageProfile failed: Post \"https://cdi-api.cdi.svc:443/convert?timeout=30s\": service \"cdi-api\" not found"
+    );
+    apply(&mut server, &profile_in("v1")).expect("the stored version takes no conversion");
+    server.set_service_serving("cdi", "cdi-api", true);
+    apply(&mut server, &profile_in("v1beta1")).expect("somebody converts now");
+}

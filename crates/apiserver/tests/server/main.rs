@@ -5,6 +5,7 @@ mod crds;
 mod defaults;
 mod deletion;
 mod immutable;
+mod laws;
 mod structural;
 mod webhooks;
 

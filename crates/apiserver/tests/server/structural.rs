@@ -50,6 +50,11 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 "#;
 
+/// The CRD of the kind `Thing`.
+pub(crate) fn crd() -> Value {
+    yaml(CRD)
+}
+
 fn with_crd() -> ApiServer {
     let mut server = server();
     apply(&mut server, &yaml(CRD)).unwrap();
