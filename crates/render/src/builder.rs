@@ -13,7 +13,7 @@ use firstpass_source::{EntryKind, OverlayTree, RepoPath, Tree};
 use serde_json::Value;
 
 use crate::artifacts::{Artifact, Artifacts, Files};
-use crate::substitute::{self, VariableSet};
+use crate::substitute::{self, Uncertain, VariableSet};
 use crate::{
     Encryption, Outcome, RemotePart, RenderedObject, TierFailure, TierSource, Unrendered, UnrenderedReason,
     Variables,
@@ -26,6 +26,7 @@ pub struct TierBuilder {
     settings: ControllerSettings,
     builds: Mutex<BTreeMap<String, Arc<BuildOutcome>>>,
     substitutions: Mutex<BTreeMap<TierName, Remembered>>,
+    uncertain: Mutex<Uncertain>,
 }
 
 /// What a build comes to.
@@ -87,6 +88,7 @@ impl TierBuilder {
             settings,
             builds: Mutex::default(),
             substitutions: Mutex::default(),
+            uncertain: Mutex::default(),
         }
     }
 
@@ -146,7 +148,7 @@ impl TierBuilder {
             .iter()
             .any(|built| !substitute::is_disabled(&built.object));
         let loaded = if any {
-            VariableSet::load(tier, &self.settings, variables)
+            VariableSet::load(tier, &self.settings, variables, &lock(&self.uncertain))
         } else {
             Ok(None)
         };
@@ -307,7 +309,10 @@ impl TierBuilder {
             };
             match substituted {
                 Ok(None) => rendered.push(finished(tier, object, None)),
-                Ok(Some(substituted)) => rendered.push(finished(tier, object, Some(substituted))),
+                Ok(Some(substituted)) => {
+                    lock(&self.uncertain).note(&substituted.value, &substituted.unknown);
+                    rendered.push(finished(tier, object, Some(substituted)));
+                }
                 Err(error) => {
                     let explained = explain::substitution(error, variables, object, self);
                     explained.into_iter().for_each(|failure| failures.push(failure));

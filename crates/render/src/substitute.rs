@@ -4,13 +4,13 @@
 //! <https://github.com/fluxcd/pkg/blob/kustomize/v1.39.0/kustomize/kustomize_varsub.go>
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_envsubst::{Error, ErrorKind, Lookup, Mode, Template};
 use firstpass_flux::{
     ControllerSettings, FluxVersion, Kustomization, KustomizeGate, SubstituteStrategy, names,
 };
-use firstpass_object::ObjectExt;
+use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::Value;
 
 use crate::{DataKind, Datum, UnknownVariable, Variables};
@@ -28,6 +28,37 @@ pub(crate) struct VariableSet {
     /// Objects that may hold further variables.
     open: Vec<String>,
     mode: Mode,
+}
+
+/// Which objects that bring variables hold `${NAME}` because `NAME` was not known when they were substituted. Such a
+/// value is not known either.
+#[derive(Debug, Default)]
+pub(crate) struct Uncertain {
+    names: BTreeMap<ObjectId, BTreeSet<String>>,
+}
+
+impl Uncertain {
+    /// Notes what is not known of an object, if the object can bring variables.
+    pub(crate) fn note(&mut self, object: &Value, unknown: &[UnknownVariable]) {
+        let brings = DataKind::of(object.kind()).is_some() || Kustomization::is(object);
+        if brings && !unknown.is_empty() {
+            let names = unknown.iter().map(|variable| variable.name.clone());
+            self.names.entry(object.id()).or_default().extend(names);
+        }
+    }
+
+    fn hide(&self, object: &ObjectId, datum: Datum) -> Datum {
+        let names = self.names.get(object);
+        match &datum {
+            Datum::Known(text)
+                if names
+                    .is_some_and(|names| names.iter().any(|name| text.contains(&format!("${{{name}")))) =>
+            {
+                Datum::Unknown
+            }
+            _ => datum,
+        }
+    }
 }
 
 /// Why variables cannot be had.
@@ -65,6 +96,7 @@ impl VariableSet {
         tier: &Kustomization,
         settings: &ControllerSettings,
         variables: &dyn Variables,
+        uncertain: &Uncertain,
     ) -> Result<Option<VariableSet>, VariablesError> {
         let Some(post_build) = &tier.spec.post_build else {
             return Ok(None);
@@ -81,7 +113,11 @@ impl VariableSet {
             let from = format!("{kind}/{}/{}", tier.name.namespace, reference.name);
             match variables.data(kind, &tier.name.namespace, &reference.name) {
                 Some(data) => {
-                    let values = data.values.into_iter();
+                    let id = ObjectId::new("", kind.as_str(), Some(&tier.name.namespace), &reference.name);
+                    let values = data
+                        .values
+                        .into_iter()
+                        .map(|(name, datum)| (name, uncertain.hide(&id, datum)));
                     set.values
                         .extend(values.map(|(name, datum)| (name, (without_newlines(datum), from.clone()))));
                     if data.open {
@@ -97,12 +133,16 @@ impl VariableSet {
                 }
             }
         }
-        let own = format!("Kustomization/{}/{}", tier.name.namespace, tier.name.name);
+        let (namespace, name) = (&tier.name.namespace, &tier.name.name);
+        let id = ObjectId::new(
+            names::KUSTOMIZE_GROUP,
+            names::KUSTOMIZATION,
+            Some(namespace),
+            name,
+        );
         for (name, value) in &post_build.substitute {
-            set.values.insert(
-                name.clone(),
-                (without_newlines(Datum::Known(value.clone())), own.clone()),
-            );
+            let datum = without_newlines(uncertain.hide(&id, Datum::Known(value.clone())));
+            set.values.insert(name.clone(), (datum, id.to_string()));
         }
         let always =
             post_build.strategy == SubstituteStrategy::Always && settings.flux.at_least(STRATEGY_SINCE);
@@ -299,10 +339,13 @@ mod tests {
         let tier = json!({"metadata": {"name": "apps", "namespace": "flux-system"}, "spec": {"postBuild": post_build}});
         let tier = Kustomization::read(&tier).value;
         let settings = ControllerSettings::new(flux.parse().unwrap());
-        let set = VariableSet::load(&tier, &settings, &cluster()).map_err(|error| match error {
-            VariablesError::Missing { kind, name } => format!("missing {kind}/{name}"),
-            VariablesError::BadName { name, .. } => format!("bad name {name}"),
-        })?;
+        let set =
+            VariableSet::load(&tier, &settings, &cluster(), &Uncertain::default()).map_err(|error| {
+                match error {
+                    VariablesError::Missing { kind, name } => format!("missing {kind}/{name}"),
+                    VariablesError::BadName { name, .. } => format!("bad name {name}"),
+                }
+            })?;
         let Some(set) = set else {
             return Ok(object.clone());
         };

@@ -188,6 +188,43 @@ fn variables_from_the_cluster_stay_as_written() {
     assert!(cluster.findings().is_empty(), "what is not known is not bad");
 }
 
+/// A value that is made of one that is not known is not known either, through ConfigMaps and through what a parent puts
+/// into its children.
+#[test]
+fn what_is_not_known_stays_so_from_tier_to_tier() {
+    let from =
+        |kind: &str, name: &str| format!("postBuild: {{substituteFrom: [{{kind: {kind}, name: {name}}}]}}");
+    let child = "--- parent/ks.yaml\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+                 metadata: {name: child, namespace: flux-system}\nspec:\n  interval: 1h\n  prune: true\n  path: ./child\n  \
+                 sourceRef: {kind: GitRepository, name: flux-system}\n  postBuild: {substitute: {ZONE: 'x.${DOMAIN}'}}\n";
+    let fixture = [
+        tier(
+            "settings",
+            &format!("path: ./settings\n{}", from("Secret", "cluster-secrets")),
+        ),
+        config_map(
+            "settings/vars.yaml",
+            "vars",
+            &["HOST: web.${DOMAIN}", "PORT: \"80\""],
+        ),
+        tier("apps", &format!("path: ./apps\n{}", from("ConfigMap", "vars"))),
+        config_map("apps/a.yaml", "a", &["url: http://${HOST}:${PORT}"]),
+        tier(
+            "parent",
+            &format!("path: ./parent\n{}", from("Secret", "cluster-secrets")),
+        ),
+        child.to_owned(),
+        config_map("child/b.yaml", "b", &["zone: ${ZONE}"]),
+    ]
+    .concat();
+    let cluster = render(&fixture);
+    let apps = object(find(&cluster, "apps"), "ConfigMap/flux-system/a");
+    assert_eq!(apps.object["data"]["url"], "http://${HOST}:80");
+    assert!(!apps.is_certain(&["data", "url"]));
+    let child = object(find(&cluster, "child"), "ConfigMap/flux-system/b");
+    assert_eq!(child.object["data"]["zone"], "${ZONE}");
+}
+
 /// Known keys: the configuration's, and those of an ExternalSecret. A key that neither has is undefined.
 #[test]
 fn keys_of_secrets_in_the_cluster_can_be_known() {
