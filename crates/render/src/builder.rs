@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::artifacts::{Artifact, Artifacts, Files};
 use crate::substitute::{self, Uncertain, VariableSet};
 use crate::{
-    Encryption, Outcome, RemotePart, RenderedObject, TierFailure, TierSource, Unrendered, UnrenderedReason,
-    Variables,
+    Data, Datum, Encryption, Outcome, RemotePart, RenderedObject, TierFailure, TierSource, Unrendered,
+    UnrenderedReason, Variables,
 };
 use crate::{decrypt_sources, detect, explain, generate, metadata, sops};
 
@@ -416,18 +416,10 @@ fn encryption_of(object: &mut Value, decrypts: bool, controller: ControllerVersi
     (Encryption::Ciphertext, false)
 }
 
-/// Whether a decrypted generator input left a value that is not known.
+/// Whether a generator made the object from an input that was decrypted before the build: its values are not known.
 fn holds_unknown(object: &Value) -> bool {
-    match object.kind() {
-        "Secret" | "ConfigMap" => {
-            crate::Data::of(object)
-                .values
-                .values()
-                .any(|datum| *datum == crate::Datum::Unknown)
-                && object.kind() == "Secret"
-        }
-        _ => false,
-    }
+    let unknown = |datum: &Datum| *datum == Datum::Unknown;
+    object.kind() == "Secret" && Data::of(object).values.values().any(unknown)
 }
 
 fn finished(

@@ -22,23 +22,23 @@ const GVK_IN_MESSAGES_SINCE: ControllerVersion = ControllerVersion::new(7, 3);
 /// What kustomize says of two resources with one id, before the id.
 const ALREADY_REGISTERED: &str = "may not add resource with an already registered id: ";
 
-/// Failures of one tier: the same cause in several objects is one failure.
+/// Failures of one tier: a variable that is not defined is one failure, in however many objects.
 #[derive(Default)]
 pub(crate) struct Failures {
     failures: Vec<TierFailure>,
-    by_cause: BTreeMap<(&'static str, String), usize>,
+    by_variable: BTreeMap<String, usize>,
 }
 
 impl Failures {
     pub(crate) fn push(&mut self, failure: TierFailure) {
-        // The cause of an undefined variable is in its message; anything else stands for itself.
-        let cause = (failure.rule, failure.message.clone());
-        match self.by_cause.get(&cause) {
-            Some(&index) if failure.rule == "undefined-variable" => {
-                self.failures[index].related.extend(failure.object);
-            }
-            _ => {
-                self.by_cause.insert(cause, self.failures.len());
+        let Some(variable) = failure.variable.clone() else {
+            self.failures.push(failure);
+            return;
+        };
+        match self.by_variable.get(&variable) {
+            Some(&index) => self.failures[index].related.extend(failure.object),
+            None => {
+                self.by_variable.insert(variable, self.failures.len());
                 self.failures.push(failure);
             }
         }
@@ -370,6 +370,7 @@ pub(crate) fn substitution(
                 failure.help = undefined_help(name, variables);
                 failure.location = locate::text(tree, &built.origin, &format!("${{{name}"));
                 failure.object = Some(id.clone());
+                failure.variable = Some(name.clone());
                 failure
             };
             undefined.iter().map(explain).collect()

@@ -28,6 +28,8 @@ pub struct TierFailure {
     pub object: Option<ObjectId>,
     /// Further objects with the same cause.
     pub related: Vec<ObjectId>,
+    /// The variable that is not defined, if that is the cause.
+    pub variable: Option<String>,
 }
 
 /// What firstpass cannot see, and why.
@@ -72,6 +74,7 @@ impl TierFailure {
             location: None,
             object: None,
             related: Vec::new(),
+            variable: None,
         }
     }
 
