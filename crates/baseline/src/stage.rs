@@ -106,7 +106,7 @@ impl Stage {
         stage.choose_kubernetes(cluster, options);
         stage.choose_distribution(cluster);
         stage.add_flux(cluster, knowledge);
-        stage.add_distribution(knowledge);
+        stage.add_distribution(cluster, knowledge);
         for file in helmfiles {
             stage.add_helmfile(cluster, &Helmfile::read(tree, file), knowledge);
         }
@@ -222,13 +222,32 @@ impl Stage {
         }
     }
 
-    fn add_distribution(&mut self, knowledge: &Knowledge) {
+    fn add_distribution(&mut self, cluster: &RenderedCluster, knowledge: &Knowledge) {
         let Some(distribution) = knowledge.distribution(&self.distribution) else {
             return;
         };
         self.network.clone_from(&distribution.cni);
         let kubernetes = self.kubernetes.clone();
+        let mut brought = None;
         for part in distribution.at(Some(&kubernetes)) {
+            if part.optional {
+                let brought = brought.get_or_insert_with(|| brought_kinds(cluster, knowledge));
+                let mut own = brought.iter().filter(|(kind, _)| {
+                    part.kinds
+                        .iter()
+                        .any(|selector| selector.matches(&kind.group, &kind.kind))
+                });
+                if let Some((kind, id)) = own.next() {
+                    let assumed = format!("without its own {}", kind.kind);
+                    self.assume(
+                        "distribution",
+                        &distribution.name,
+                        assumed,
+                        &format!("{id} brings the kind"),
+                    );
+                    continue;
+                }
+            }
             for def in knowledge.select(&part.kinds) {
                 self.add_kind(def, VersionPoint::Newest, &distribution.name);
             }
@@ -473,6 +492,30 @@ fn name_of(distribution: Distribution) -> &'static str {
         Distribution::Aks => "aks",
         Distribution::None => "none",
     }
+}
+
+/// The kinds that the repository itself brings, by a CRD or by a release, each with the first object that does.
+fn brought_kinds(cluster: &RenderedCluster, knowledge: &Knowledge) -> BTreeMap<GroupKind, ObjectId> {
+    let objects: BTreeMap<ObjectId, &Arc<Value>> = cluster
+        .objects()
+        .map(|(_, object)| (object.object.id(), &object.object))
+        .collect();
+    let found = |id: &ObjectId| objects.get(id).map(|object| Arc::clone(object));
+    let mut brought = BTreeMap::new();
+    for (id, object) in &objects {
+        if id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            let text = |path: &[&str]| object.text_at(path).unwrap_or_default();
+            let kind = GroupKind::new(text(&["spec", "group"]), text(&["spec", "names", "kind"]));
+            brought.entry(kind).or_insert_with(|| id.clone());
+        } else if id.is("helm.toolkit.fluxcd.io", "HelmRelease") {
+            let release = Release::of_object(object, &found);
+            for kind in release.facts(knowledge).into_iter().flat_map(|facts| facts.kinds) {
+                let kind = GroupKind::new(&kind.def.group, &kind.def.kind);
+                brought.entry(kind).or_insert_with(|| id.clone());
+            }
+        }
+    }
+    brought
 }
 
 #[cfg(test)]

@@ -34,6 +34,10 @@ pub struct Brings {
     pub since: Option<Version>,
     /// First Kubernetes version without it.
     pub until: Option<Version>,
+    /// Whether it can be switched off, as k3s's Traefik: then it is taken to be off where the repository itself brings
+    /// one of its kinds.
+    #[serde(default)]
+    pub optional: bool,
     /// Kinds.
     #[serde(default)]
     pub kinds: Vec<KindSelector>,
