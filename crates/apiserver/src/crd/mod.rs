@@ -8,3 +8,4 @@ pub use definition::Definition;
 pub use structural::Structural;
 pub(crate) use structural::{Bound, Rules, ValueType};
 pub use synth::CrdSketch;
+pub(crate) use synth::SKETCH;

@@ -4,6 +4,10 @@ use serde_json::{Value, json};
 
 use crate::discovery::Scope;
 
+/// Marks a CRD that was made from a sketch: its versions and names are what somebody noted down, so a real CRD may
+/// follow it without being held against them.
+pub(crate) const SKETCH: &str = "firstpass.dev/sketch";
+
 /// What is known of a kind whose CRD some chart or operator brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrdSketch {
@@ -60,11 +64,11 @@ impl CrdSketch {
             Scope::Namespaced => "Namespaced",
             Scope::Cluster => "Cluster",
         };
-        let mut metadata = json!({"name": self.crd_name()});
+        let mut metadata = json!({"name": self.crd_name(), "annotations": {SKETCH: "true"}});
         // The API server refuses CRDs of Kubernetes' own groups unless they say who approved them; real ones do.
         if self.group.ends_with(".k8s.io") || self.group.ends_with(".kubernetes.io") {
-            metadata["annotations"] =
-                json!({"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1111"});
+            metadata["annotations"]["api-approved.kubernetes.io"] =
+                json!("https://github.com/kubernetes/enhancements/pull/1111");
         }
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",

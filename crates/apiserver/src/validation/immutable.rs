@@ -5,6 +5,7 @@ use firstpass_object::quantity::Quantity;
 use serde_json::Value;
 
 use super::{Checker, FieldError, Path};
+use crate::crd::SKETCH;
 
 /// Everything that an update of a built-in object must not change but does.
 pub(crate) fn check_update(old: &Value, new: &Value, unknown_tokens: &[String]) -> Vec<FieldError> {
@@ -38,7 +39,7 @@ pub(crate) fn check_update(old: &Value, new: &Value, unknown_tokens: &[String]) 
             update.forbid_change("preemptionPolicy", "may not be changed in an update.");
         }
         ("discovery.k8s.io", "EndpointSlice") => update.fixed(&["addressType"]),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+        ("apiextensions.k8s.io", "CustomResourceDefinition") if old.annotation(SKETCH).is_none() => {
             for path in [
                 &["spec", "group"][..],
                 &["spec", "scope"],

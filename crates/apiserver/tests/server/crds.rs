@@ -82,6 +82,8 @@ fn a_kind_that_is_taken_is_not_accepted() {
 
 fn versions(list: &[(&str, bool)]) -> Value {
     let mut crd = sketch().to_crd();
+    // A CRD as a project ships it.
+    crd["metadata"] = json!({"name": sketch().crd_name()});
     crd["spec"]["versions"] = list
         .iter()
         .map(|(name, storage)| {
@@ -146,4 +148,15 @@ fn a_version_that_nobody_converts_cannot_be_had() {
     apply(&mut server, &profile_in("v1")).expect("the stored version takes no conversion");
     server.set_service_serving("cdi", "cdi-api", true);
     apply(&mut server, &profile_in("v1beta1")).expect("somebody converts now");
+}
+
+#[test]
+fn a_real_crd_may_differ_from_the_sketch_before_it() {
+    let mut server = server();
+    apply(&mut server, &sketch().to_crd()).unwrap();
+    settle(&mut server);
+    let real = Apply::forced(Arc::new(versions(&[("v1", true)])), "helm");
+    server.call(&Request::Apply(real)).unwrap();
+    settle(&mut server);
+    apply(&mut server, &profile_in("v1")).unwrap();
 }
