@@ -95,7 +95,8 @@ fn cases_end_as_they_say() {
             continue;
         };
         let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
-        if expect["command"] != "rehearse" {
+        // A rehearsal of what `check` finds says the same.
+        if expect["command"] == "plan" {
             continue;
         }
         played += 1;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use firstpass_knowledge::{Effect, TemplateScope, VersionPoint, place};
+use firstpass_knowledge::{Effect, PlacedWorkload, TemplateScope, VersionPoint, Webhook, place};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
-use super::instance::effect_delay;
+use super::instance::{Instance, effect_delay};
 use super::{Act, Deed, EffectKey, InstanceKey, OperatorController};
 use crate::context::Context;
 use crate::flux_api::generation;
@@ -202,7 +202,11 @@ impl OperatorController {
             if let Some(webhook) = made::webhook(webhook, &name, (&namespace, &server), knowledge) {
                 context.server.register_webhook(webhook);
             }
-            self.webhook_servers.insert((namespace, server));
+            // The workload may be ready already, and nobody knew that it serves anything.
+            let place = (namespace, server);
+            if self.webhook_servers.insert(place.clone()) && is_ready_at(&place.0, &place.1, context) {
+                self.serve_soon(place, context);
+            }
         }
         self.make_objects(key, effect, &scope, asked, context);
     }
@@ -297,6 +301,52 @@ impl OperatorController {
         }
         self.bring(key, object, 0, context);
     }
+}
+
+/// Whether what an effect started is up: its workloads are ready, and its webhooks serve.
+pub(super) fn is_complete(
+    effect: &Effect,
+    instance: &Instance,
+    object: &Value,
+    context: &Context<'_>,
+) -> bool {
+    let scope = TemplateScope {
+        object: Some(object),
+        values: Some(&instance.values),
+        namespace: &instance.namespace,
+        ..TemplateScope::default()
+    };
+    let workloads = place(&effect.workloads, &scope, object);
+    let is_up = |placed: &PlacedWorkload<'_>| {
+        let kind = placed.workload.kind;
+        let id = ObjectId::new(kind.group(), kind.as_str(), Some(&placed.namespace), &placed.name);
+        context.server.object(&id).is_some_and(|workload| is_up(workload))
+    };
+    let serves = |webhook: &Webhook| {
+        let Some(server) = scope.text(&webhook.served_by) else {
+            return true;
+        };
+        let placed = workloads.iter().find(|placed| placed.name == server);
+        placed.is_none_or(|placed| context.server.is_service_serving(&placed.namespace, &server))
+    };
+    workloads.iter().all(is_up) && effect.webhooks.iter().all(serves)
+}
+
+fn is_up(workload: &Value) -> bool {
+    if workload.kind() == "Job" {
+        return workload.condition_is_true("Complete");
+    }
+    crate::workload::is_ready(workload)
+}
+
+fn is_ready_at(namespace: &str, name: &str, context: &Context<'_>) -> bool {
+    ["Deployment", "DaemonSet", "StatefulSet"].iter().any(|kind| {
+        let id = ObjectId::new("apps", kind, Some(namespace), name);
+        context
+            .server
+            .object(&id)
+            .is_some_and(|workload| crate::workload::is_ready(workload))
+    })
 }
 
 fn effect_key(operator: &str, object: &ObjectId, generation: i64, rule: usize, effect: usize) -> EffectKey {

@@ -158,15 +158,9 @@ impl OperatorController {
         let id = workload.id();
         let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
         if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
-            let delay = context.delays.delay("webhook-serve", &id.to_string(), 0);
-            self.timers.set(
-                context.now + delay,
-                Act::Serve {
-                    namespace: place.0,
-                    name: place.1,
-                },
-            );
+            self.serve_soon(place, context);
         }
+        self.unblock_all(context);
         let keys: Vec<InstanceKey> = self
             .instances
             .keys()
@@ -183,6 +177,17 @@ impl OperatorController {
             self.plan_start(&key, None, false, context);
             self.see_all_objects(&key, context);
         }
+    }
+
+    /// What a workload serves is reachable a moment after it is ready.
+    fn serve_soon(&mut self, place: (String, String), context: &Context<'_>) {
+        let subject = format!("{}/{}", place.0, place.1);
+        let delay = context.delays.delay("webhook-serve", &subject, 0);
+        let act = Act::Serve {
+            namespace: place.0,
+            name: place.1,
+        };
+        self.timers.set(context.now + delay, act);
     }
 
     /// An operator that has become ready sees what is there.
@@ -308,7 +313,8 @@ impl OperatorController {
                     && on_object.effects.iter().enumerate().any(|(index, effect)| {
                         effect.before_status.as_deref() == Some(status)
                             && instance.does(effect, Some(object))
-                            && !self.done.contains(&effect_key(name, object, rule, index))
+                            && !(self.done.contains(&effect_key(name, object, rule, index))
+                                && effects::is_complete(effect, instance, object, context))
                     })
             })
         })
@@ -334,7 +340,15 @@ impl OperatorController {
             } => self.bring(&instance, object, tries, context),
             Act::Serve { namespace, name } => {
                 context.server.set_service_serving(&namespace, &name, true);
+                self.unblock_all(context);
             }
+        }
+    }
+
+    /// Status writes that waited are tried again.
+    fn unblock_all(&mut self, context: &Context<'_>) {
+        for act in std::mem::take(&mut self.blocked).into_values().flatten() {
+            self.timers.set(context.now, Act::Status(act));
         }
     }
 
