@@ -4,7 +4,7 @@ use firstpass_object::{ObjectExt, TierName, group_of};
 use serde_json::Value;
 
 use crate::fields::{Fields, read_object};
-use crate::kustomization::{common_metadata, dependency, health_check_expr, kube_config};
+use crate::kustomization::read::{common_metadata, dependency, health_check_expr, kube_config};
 use crate::{
     CommonMetadata, DependencyReference, Duration, HealthCheckExpr, KubeConfig, Read, SourceKind, SourceName,
     names,

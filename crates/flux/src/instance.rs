@@ -4,7 +4,7 @@ use firstpass_object::{ObjectExt, group_of};
 use serde_json::Value;
 
 use crate::fields::{Fields, read_object};
-use crate::kustomization::patch;
+use crate::kustomization::read::patch;
 use crate::{Duration, Patch, Read, SourceKind, names};
 
 /// A FluxInstance, or the same description in the values of the flux-instance chart.

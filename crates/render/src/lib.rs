@@ -15,6 +15,7 @@
 
 mod artifact;
 mod artifacts;
+mod assumptions;
 mod builder;
 mod cluster;
 mod compose;

@@ -8,10 +8,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firstpass_diagnostics::Assumption;
-use firstpass_flux::names;
 use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Read, Source, SourceKind, SourceName};
-use firstpass_object::{ObjectExt, Origin, TierName, group_of};
+use firstpass_object::{ObjectExt, Origin, TierName};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -19,7 +17,7 @@ use crate::artifacts::{Artifacts, Sources};
 use crate::seeds::{self, Seeds};
 use crate::{
     AssumedData, BuildOutcome, Data, DataKind, Entry, MadeBy, Outcome, RenderedCluster, Repository, Tier,
-    TierBuilder, TierSource, Unrendered, UnrenderedReason, Variables, detect, locate, made,
+    TierBuilder, Unrendered, UnrenderedReason, Variables, assumptions, detect, locate, made,
 };
 
 /// Rounds until names, variables and sources have settled; what has not by then never does.
@@ -332,17 +330,17 @@ impl<'r> Rendering<'r> {
     }
 
     fn finish(self, tiers: Vec<Tier>, detected: detect::Detected) -> RenderedCluster {
-        let mut assumptions = self.seeds.assumptions.clone();
-        assumptions.extend(detected.assumptions);
-        assumptions.extend(assumed_sources(
+        let mut taken = self.seeds.assumptions.clone();
+        taken.extend(detected.assumptions);
+        taken.extend(assumptions::sources(
             &tiers,
             &self.seeds.sources,
             &self.known.sources,
             self.seeds.url.as_deref(),
         ));
         let assumed = self.assumed_data();
-        assumptions.extend(assumed.iter().map(AssumedData::assumption));
-        assumptions.extend(resource_sets(&tiers));
+        taken.extend(assumed.iter().map(AssumedData::assumption));
+        taken.extend(assumptions::resource_sets(&tiers));
         RenderedCluster {
             entry: self.entry.clone(),
             settings: detected.settings,
@@ -350,7 +348,7 @@ impl<'r> Rendering<'r> {
             roots: self.seeds.roots.clone(),
             tiers,
             assumed,
-            assumptions,
+            assumptions: taken,
             builder: Arc::new(self.builder),
         }
     }
@@ -429,58 +427,6 @@ fn configured(entry: &Entry, namespace: &str, name: &str) -> Option<Data> {
     Some(Data::unknown(keys.iter().map(String::as_str)))
 }
 
-/// Sources that were taken for this repository although nothing says so.
-fn assumed_sources(
-    tiers: &[Tier],
-    roots: &BTreeMap<SourceName, firstpass_source::RepoPath>,
-    objects: &BTreeMap<SourceName, Source>,
-    url: Option<&str>,
-) -> Vec<Assumption> {
-    let mut assumed = BTreeMap::new();
-    for tier in tiers {
-        let TierSource::Repository { name, .. } = &tier.source else {
-            continue;
-        };
-        if roots.contains_key(name) {
-            continue;
-        }
-        let why = match objects.get(name).and_then(|object| object.url.as_deref()) {
-            Some(theirs) if url.is_some() => {
-                debug_assert!(url.is_some_and(
-                    |ours| crate::artifacts::normal_url(ours) == crate::artifacts::normal_url(theirs)
-                ));
-                continue;
-            }
-            Some(theirs) => format!(
-                "default: nothing says which URL this repository has, and the paths of {theirs} are here"
-            ),
-            None => "default: no object defines it, and its paths are here".to_owned(),
-        };
-        assumed.entry(name.clone()).or_insert(Assumption {
-            about: "source".to_owned(),
-            subject: name.to_string(),
-            assumed: "is this repository".to_owned(),
-            source: why,
-        });
-    }
-    assumed.into_values().collect()
-}
-
-/// ResourceSets are templates that flux-operator fills in; what they make is not followed.
-fn resource_sets(tiers: &[Tier]) -> Vec<Assumption> {
-    let objects = tiers.iter().flat_map(Tier::objects).map(|object| &object.object);
-    let sets = objects.filter(|object| {
-        object.kind() == names::RESOURCE_SET && group_of(object.api_version()) == names::OPERATOR_GROUP
-    });
-    sets.map(|set| Assumption {
-        about: "resource-set".to_owned(),
-        subject: set.id().to_string(),
-        assumed: "makes nothing that a tier waits for; what it makes is not rendered".to_owned(),
-        source: "default: templates of ResourceSets are not filled in".to_owned(),
-    })
-    .collect()
-}
-
 fn beyond_limit() -> Unrendered {
     Unrendered {
         reason: UnrenderedReason::Limit,
@@ -488,39 +434,5 @@ fn beyond_limit() -> Unrendered {
             "Kustomizations are nested deeper than {NESTING_MAX}, or there are more than {TIERS_MAX}"
         ),
         help: "look for a Kustomization that makes a copy of itself under another name".to_owned(),
-    }
-}
-
-impl AssumedData {
-    fn assumption(&self) -> Assumption {
-        let keys: Vec<&str> = self.data.values.keys().map(String::as_str).collect();
-        let holds = match (keys.is_empty(), self.data.open) {
-            (true, _) => "holds every variable that is taken from it".to_owned(),
-            (false, true) => format!(
-                "holds {} and every other variable that is taken from it",
-                keys.join(", ")
-            ),
-            (false, false) => format!("holds {}", keys.join(", ")),
-        };
-        let (assumed, source) = match &self.made_by {
-            MadeBy::Configuration => (
-                format!("exists in the cluster and {holds}"),
-                "firstpass.yaml".to_owned(),
-            ),
-            MadeBy::Controller { object, tier } => (
-                format!("is made from {object} of `{tier}` and {holds}"),
-                object.clone(),
-            ),
-            MadeBy::Nobody => (
-                format!("exists in the cluster and {holds}"),
-                "default: nothing in the repository makes it".to_owned(),
-            ),
-        };
-        Assumption {
-            about: "variables".to_owned(),
-            subject: format!("{}/{}/{}", self.kind, self.namespace, self.name),
-            assumed,
-            source,
-        }
     }
 }
