@@ -1,5 +1,6 @@
 //! The rendered cluster: every reachable Flux Kustomization with the objects that it applies.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_diagnostics::{Assumption, Finding, Location, Severity};
@@ -32,6 +33,8 @@ pub struct RenderedCluster {
     pub assumptions: Vec<Assumption>,
     /// Builds the tiers again, for a simulator.
     pub builder: Arc<TierBuilder>,
+    /// Where each tier is in the list.
+    pub(crate) by_name: BTreeMap<TierName, usize>,
 }
 
 /// One Flux Kustomization and what it applies.
@@ -119,7 +122,7 @@ pub enum MadeBy {
 impl RenderedCluster {
     /// The tier of that name.
     pub fn tier(&self, name: &TierName) -> Option<&Tier> {
-        self.tiers.iter().find(|tier| tier.name == *name)
+        self.by_name.get(name).map(|index| &self.tiers[*index])
     }
 
     /// All objects that are applied, with their tiers.

@@ -333,6 +333,16 @@ pub(crate) fn variables(
                 tier.name
             );
             failure.help = "keep variables in an object of their own".to_owned();
+            failure.object = from.split_once('/').and_then(|(kind, name)| {
+                let (namespace, name) = name.split_once('/')?;
+                let group = if kind == "Kustomization" {
+                    firstpass_flux::names::KUSTOMIZE_GROUP
+                } else {
+                    ""
+                };
+                Some(ObjectId::new(group, kind, Some(namespace), name))
+            });
+            failure.variable = Some(name.clone());
             failure
         }
     }

@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use firstpass_flux::names::reason;
 use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Read, Source, SourceKind, SourceName};
-use firstpass_object::{ObjectExt, Origin, TierName};
+use firstpass_object::{ObjectExt, ObjectId, Origin, TierName};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::artifacts::{Artifacts, Sources};
 use crate::seeds::{self, Seeds};
 use crate::{
     AssumedData, BuildOutcome, Data, DataKind, Entry, MadeBy, Outcome, RenderedCluster, Repository, Tier,
-    TierBuilder, Unrendered, UnrenderedReason, Variables, assumptions, detect, locate, made,
+    TierBuilder, TierFailure, Unrendered, UnrenderedReason, Variables, assumptions, detect, locate, made,
 };
 
 /// Rounds until names, variables and sources have settled; what has not by then never does.
@@ -329,7 +330,8 @@ impl<'r> Rendering<'r> {
         }
     }
 
-    fn finish(self, tiers: Vec<Tier>, detected: detect::Detected) -> RenderedCluster {
+    fn finish(self, mut tiers: Vec<Tier>, detected: detect::Detected) -> RenderedCluster {
+        self.place_failures(&mut tiers);
         let mut taken = self.seeds.assumptions.clone();
         taken.extend(detected.assumptions);
         taken.extend(assumptions::sources(
@@ -346,10 +348,54 @@ impl<'r> Rendering<'r> {
             settings: detected.settings,
             seeds: self.seeds.objects.clone(),
             roots: self.seeds.roots.clone(),
+            by_name: tiers
+                .iter()
+                .enumerate()
+                .map(|(index, tier)| (tier.name.clone(), index))
+                .collect(),
             tiers,
             assumed,
             assumptions: taken,
             builder: Arc::new(self.builder),
+        }
+    }
+
+    /// Failures that do not know their place get it: that of their object if a tier applies it, else that of the field of
+    /// the Kustomization that they are about.
+    fn place_failures(&self, tiers: &mut [Tier]) {
+        let tree = &**self.repository.tree();
+        let place = |failure: &TierFailure, tier: &Tier, tiers: &[Tier]| {
+            let applied = |id: &ObjectId| {
+                tiers
+                    .iter()
+                    .flat_map(Tier::objects)
+                    .find(|object| object.id() == *id)
+            };
+            match failure.object.as_ref().and_then(applied) {
+                Some(object) => match &failure.variable {
+                    Some(variable) => locate::text(tree, &object.origin, variable),
+                    None => locate::start_of(&object.origin),
+                },
+                None if failure.reason == reason::ARTIFACT_FAILED => {
+                    locate::field(tree, &tier.origin, &["spec", "path"])
+                }
+                None => tier.location.clone(),
+            }
+        };
+        let mut places = Vec::new();
+        for (index, tier) in tiers.iter().enumerate() {
+            if let Outcome::Failed(failures) = &tier.outcome {
+                let lost = failures
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, failure)| failure.location.is_none());
+                places.extend(lost.map(|(at, failure)| (index, at, place(failure, tier, tiers))));
+            }
+        }
+        for (index, at, place) in places {
+            if let Outcome::Failed(failures) = &mut tiers[index].outcome {
+                failures[at].location = place;
+            }
         }
     }
 

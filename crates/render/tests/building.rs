@@ -65,7 +65,7 @@ fn paths_are_joined_inside_the_artifact() {
     assert_eq!(outcome(find(&cluster, "empty")), "");
     assert_eq!(
         outcome(find(&cluster, "gone")),
-        "build-failed: the path `./gone` of `flux-system/gone` does not exist"
+        "clusters/prod/gone.yaml:8:9: build-failed: the path `./gone` of `flux-system/gone` does not exist"
     );
     assert_eq!(outcome(find(&cluster, "outside")), "ConfigMap/flux-system/a");
 }

@@ -124,6 +124,21 @@ fn places_inside_generated_objects_are_found() {
     );
 }
 
+/// F-606.
+#[test]
+fn keys_that_are_no_names_stop_the_build() {
+    let fixture = [
+        tier("apps", &format!("path: ./apps\n{FROM_VARS}")),
+        config_map("clusters/prod/vars.yaml", "vars", &["A: x", "app.yaml: y"]),
+        config_map("apps/a.yaml", "a", &["one: x"]),
+    ]
+    .concat();
+    assert_eq!(
+        outcome(find(&render(&fixture), "apps")),
+        "clusters/prod/vars.yaml:6:3: substitution-failed: `app.yaml` in `ConfigMap/flux-system/vars` is no name for a variable"
+    );
+}
+
 /// F-602, F-267.
 #[test]
 fn disabled_objects_are_left_alone() {
