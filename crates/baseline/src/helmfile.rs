@@ -155,7 +155,40 @@ impl Reader<'_> {
                 state.releases.push((value, entry.mark.line));
             }
         }
+        for entry in root
+            .get("helmCharts")
+            .and_then(Node::as_seq)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(release) = entry.to_json().ok().and_then(|chart| inflated(&chart)) {
+                state.releases.push((release, entry.mark.line));
+            }
+        }
     }
+}
+
+/// A chart that a kustomization file inflates, in the words of a helmfile. Some bootstraps render charts in this way and
+/// apply the result by hand.
+fn inflated(chart: &Value) -> Option<Value> {
+    let text = |key: &str| chart.get(key).and_then(Value::as_str);
+    let name = text("name")?;
+    let reference = match text("repo") {
+        Some(repository) => format!("{}/{name}", repository.trim_end_matches('/')),
+        None => name.to_owned(),
+    };
+    let values = ["valuesFile", "valuesInline"]
+        .iter()
+        .filter_map(|key| chart.get(*key))
+        .chain(list(chart, "additionalValuesFiles"));
+    let values: Vec<&Value> = values.collect();
+    Some(serde_json::json!({
+        "name": text("releaseName").unwrap_or(name),
+        "namespace": text("namespace").unwrap_or("default"),
+        "chart": reference,
+        "version": text("version"),
+        "values": values,
+    }))
 }
 
 impl State {
@@ -324,6 +357,29 @@ mod tests {
             &firstpass_testing::tree(fixture),
             &RepoPath::clamped("bootstrap/helmfile.yaml"),
         )
+    }
+
+    #[test]
+    fn charts_that_a_kustomization_file_inflates_count_as_releases() {
+        let tree = firstpass_testing::tree(
+            r"
+--- bootstrap/cilium/kustomization.yaml
+helmCharts:
+  - name: cilium
+    namespace: kube-system
+    releaseName: cilium
+    repo: https://helm.cilium.io/
+    valuesFile: values.yaml
+    version: 1.20.1
+--- bootstrap/cilium/values.yaml
+l2announcements: {enabled: true}
+",
+        );
+        let helmfile = Helmfile::read(&tree, &RepoPath::clamped("bootstrap/cilium/kustomization.yaml"));
+        let release = &helmfile.releases[0];
+        assert_eq!(release.chart.as_deref(), Some("https://helm.cilium.io/cilium"));
+        assert_eq!(release.namespace, "kube-system");
+        assert_eq!(release.values, json!({"l2announcements": {"enabled": true}}));
     }
 
     #[test]

@@ -110,6 +110,7 @@ impl Stage {
         for file in helmfiles {
             stage.add_helmfile(cluster, &Helmfile::read(tree, file), knowledge);
         }
+        stage.add_network(cluster, knowledge);
         for pattern in &cluster.entry.config.baseline.manifests {
             stage.add_manifests(tree, pattern);
         }
@@ -376,6 +377,51 @@ impl Stage {
             for def in knowledge.effect_kinds(effect, None) {
                 self.add_kind(&def, version, from);
             }
+        }
+    }
+
+    /// Where Cilium stands in for kube-proxy and is told the API server's address, no Service works without it: Flux could
+    /// not even reach the API server. So it is there before Flux, even if no file of the repository says who installed it.
+    fn add_network(&mut self, cluster: &RenderedCluster, knowledge: &Knowledge) {
+        let found = |id: &ObjectId| {
+            cluster
+                .objects()
+                .find(|(_, object)| object.id() == *id)
+                .map(|(_, o)| o.object.clone())
+        };
+        let releases = cluster
+            .objects()
+            .filter(|(_, object)| HelmRelease::is(&object.object));
+        for (_, object) in releases {
+            let release = Release::of_object(&object.object, &found);
+            let stands_in = firstpass_knowledge::chart_name(&release.chart.name) == "cilium"
+                && release.values["kubeProxyReplacement"] == true
+                && release.values.get("k8sServiceHost").is_some();
+            let is_seeded = self
+                .releases
+                .iter()
+                .any(|seeded| seeded.release.name == release.name && !seeded.crds_only);
+            let Some(facts) = release.facts(knowledge).filter(|_| stands_in && !is_seeded) else {
+                continue;
+            };
+            let id = object.id();
+            let from = format!("{}, which Flux cannot start without", release.chart_text());
+            for (operator, _) in &facts.operators {
+                self.add_started(operator, &release.values, facts.version, knowledge, &from);
+            }
+            self.network = Some("cilium".to_owned());
+            self.assume(
+                "bootstrap",
+                &id.to_string(),
+                "installed before Flux: it stands in for kube-proxy".to_owned(),
+                "kubeProxyReplacement and k8sServiceHost in its values",
+            );
+            self.releases.push(SeededRelease {
+                release: Release { id: None, ..release },
+                file: object.origin.file.clone(),
+                line: object.origin.line,
+                crds_only: false,
+            });
         }
     }
 

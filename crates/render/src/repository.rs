@@ -14,6 +14,9 @@ use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate};
 /// The file that `flux bootstrap` writes; empty in templates that bootstrap fills in.
 const GOTK_SYNC: &str = "flux-system/gotk-sync.yaml";
 
+/// Directories of what is applied by hand before Flux.
+const BOOTSTRAPS: [&str; 2] = ["bootstrap", "setup"];
+
 /// A repository of one or several clusters.
 pub struct Repository {
     tree: Arc<dyn Tree>,
@@ -168,7 +171,7 @@ impl Repository {
     }
 
     /// Files that may say what is seeded before Flux: those that the configuration names, else helmfiles in the usual
-    /// places, those nearest to the entry first.
+    /// places and kustomization files of the bootstrap that inflate charts, those nearest to the entry first.
     pub fn helmfiles(&self, entry: &Entry) -> Vec<RepoPath> {
         let configured = &entry.config.baseline.bootstrap;
         if !configured.is_empty() {
@@ -178,7 +181,7 @@ impl Repository {
             .survey
             .files
             .iter()
-            .filter(|file| is_helmfile(file))
+            .filter(|file| is_helmfile(file) || self.is_bootstrap_of_charts(file, entry))
             .cloned()
             .collect();
         let shared = |file: &RepoPath| {
@@ -190,6 +193,21 @@ impl Repository {
         };
         found.sort_by_key(|file| (shared(file), file.clone()));
         found
+    }
+
+    /// Whether a kustomization file of the entry's own bootstrap inflates charts; Flux itself never does that (F-813).
+    fn is_bootstrap_of_charts(&self, file: &RepoPath, entry: &Entry) -> bool {
+        let is_kustomization = firstpass_kustomize::file::NAMES.contains(&file.file_name());
+        let mut above = std::iter::successors(file.parent(), RepoPath::parent);
+        let bootstrap = above.find(|directory| BOOTSTRAPS.contains(&directory.file_name()));
+        let home = bootstrap.and_then(|directory| directory.parent());
+        let is_own = home.is_some_and(|home| entry.directory.is_within(&home));
+        is_kustomization
+            && is_own
+            && self
+                .tree
+                .read(file)
+                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("helmCharts:"))
     }
 
     /// The place of a field of an object: its value, the nearest field above it, or where its document starts.
