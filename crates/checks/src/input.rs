@@ -1,9 +1,14 @@
 //! What rules look at, and the few questions that most of them ask of it.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use firstpass_apiserver::Definition;
 use firstpass_baseline::Stage;
 use firstpass_diagnostics::{Finding, Location};
 use firstpass_knowledge::Knowledge;
-use firstpass_object::TierName;
+use firstpass_object::{GroupKind, ObjectExt, TierName};
 use firstpass_order::{OrderGraph, TierIndex};
 use firstpass_render::{RenderedCluster, RenderedObject, Repository, Tier};
 
@@ -22,6 +27,46 @@ pub struct CheckInput<'a> {
     pub graph: &'a OrderGraph,
     /// What charts and operators bring and do.
     pub knowledge: &'a Knowledge,
+}
+
+/// The same, with what several rules ask for and is found only once.
+pub(crate) struct Context<'a> {
+    input: CheckInput<'a>,
+    definitions: OnceCell<BTreeMap<GroupKind, Definition>>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(input: CheckInput<'a>) -> Context<'a> {
+        Context {
+            input,
+            definitions: OnceCell::new(),
+        }
+    }
+
+    /// What the CRDs in git say of the kinds that are used, by kind.
+    pub(crate) fn definitions(&self) -> &BTreeMap<GroupKind, Definition> {
+        self.definitions.get_or_init(|| {
+            let objects = self.cluster.objects().map(|(_, object)| object);
+            let used: BTreeSet<GroupKind> = objects.map(|object| object.id().group_kind()).collect();
+            let crds = self.cluster.objects().filter_map(|(_, object)| {
+                let crd = &*object.object;
+                let text = |path: &[&str]| crd.text_at(path);
+                let kind = GroupKind::new(text(&["spec", "group"])?, text(&["spec", "names", "kind"])?);
+                let is_used = crd.kind() == "CustomResourceDefinition" && used.contains(&kind);
+                let definition = is_used.then(|| Definition::read(crd).ok())??;
+                Some((kind, definition))
+            });
+            crds.collect()
+        })
+    }
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = CheckInput<'a>;
+
+    fn deref(&self) -> &CheckInput<'a> {
+        &self.input
+    }
 }
 
 /// Says where to look, if anybody knows.

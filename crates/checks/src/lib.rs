@@ -24,11 +24,13 @@ mod variables;
 mod wording;
 
 pub use input::CheckInput;
+pub(crate) use input::Context;
 pub use registry::{RULES, Rule, Status, rule};
 
 use firstpass_diagnostics::Finding;
 
 /// Every finding that the rules have about a cluster, in the order of [`RULES`].
 pub fn check(input: &CheckInput<'_>) -> Vec<Finding> {
-    RULES.iter().flat_map(|rule| (rule.check)(input)).collect()
+    let context = Context::new(*input);
+    RULES.iter().flat_map(|rule| (rule.check)(&context)).collect()
 }

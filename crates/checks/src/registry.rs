@@ -2,7 +2,7 @@
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 
-use crate::CheckInput;
+use crate::Context;
 use crate::rules::*;
 
 /// One rule: what it is called, how much it matters, and how it looks.
@@ -21,7 +21,7 @@ pub struct Rule {
     /// Its page, in Markdown: what it checks, why it hurts, a bad example, a good one, how to fix.
     pub page: &'static str,
     /// The check.
-    pub check: fn(&CheckInput<'_>) -> Vec<Finding>,
+    pub(crate) check: fn(&Context<'_>) -> Vec<Finding>,
 }
 
 /// How far a rule has come.

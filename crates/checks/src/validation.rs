@@ -3,7 +3,7 @@
 use firstpass_render::RenderedObject;
 use serde_json::Value;
 
-use crate::CheckInput;
+use crate::Context;
 
 /// One thing that the API server refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct Refusal {
 }
 
 /// What the API server refuses in an object; values that are known only in the cluster are not judged.
-pub(crate) fn refusals(input: &CheckInput<'_>, object: &RenderedObject) -> Vec<Refusal> {
+pub(crate) fn refusals(input: &Context<'_>, object: &RenderedObject) -> Vec<Refusal> {
     let unknown: Vec<String> = object
         .unknown_variables
         .iter()
@@ -23,7 +23,11 @@ pub(crate) fn refusals(input: &CheckInput<'_>, object: &RenderedObject) -> Vec<R
         .chain([firstpass_render::UNKNOWN_VALUE.to_owned()])
         .collect();
     let minor = input.stage.kubernetes_minor();
-    firstpass_apiserver::validate(&object.object, minor, &unknown)
+    let errors = match input.definitions().get(&object.id().group_kind()) {
+        Some(definition) => firstpass_apiserver::validate_custom(&object.object, definition, &unknown),
+        None => firstpass_apiserver::validate(&object.object, minor, &unknown),
+    };
+    errors
         .into_iter()
         .map(|error| Refusal {
             path: error.path.trim_start_matches('.').to_owned(),

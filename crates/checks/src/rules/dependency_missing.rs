@@ -5,7 +5,7 @@ use firstpass_object::TierName;
 use firstpass_order::TierIndex;
 
 use super::{circle, missing};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = &input.graph.tiers;
     let missing = tiers
         .indices()

@@ -4,7 +4,7 @@ use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_order::TierIndex;
 
 use super::circle;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = &input.graph.tiers;
     let mut findings = Vec::new();
     for tier in tiers.indices().filter(|tier| !tiers.node(*tier).suspended) {

@@ -6,7 +6,7 @@ use firstpass_render::Tier;
 
 use super::circle;
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = input.cluster.tiers.iter();
     tiers.filter_map(|tier| finding(input, tier)).collect()
 }

@@ -7,7 +7,7 @@ use super::value_retyped;
 use crate::input::At as _;
 use crate::validation::{self, Refusal};
 use crate::variables::Variables;
-use crate::{CheckInput, Rule, Status};
+use crate::{Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let variables = Variables::of(input.cluster);
     let mut findings = Vec::new();
     for tier in &input.cluster.tiers {
@@ -43,7 +43,7 @@ fn check(input: &CheckInput<'_>) -> Vec<Finding> {
 }
 
 fn finding(
-    input: &CheckInput<'_>,
+    input: &Context<'_>,
     tier: &Tier,
     object: &RenderedObject,
     first: &Refusal,

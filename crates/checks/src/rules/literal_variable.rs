@@ -12,7 +12,7 @@ use crate::input::At as _;
 use crate::texts::{Reader, Text, texts};
 use crate::validation::{self, Refusal};
 use crate::variables::Variables;
-use crate::{CheckInput, Rule, Status};
+use crate::{Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
 /// What switches substitution off for one object (F-267).
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let variables = Variables::of(input.cluster);
     let known = variables.all();
     let bare = |tier: &&Tier| variables.substitutes_nothing(tier);
@@ -45,7 +45,7 @@ struct Literal<'v> {
     refusal: Option<Refusal>,
 }
 
-fn finding(input: &CheckInput<'_>, tier: &Tier, known: &BTreeMap<String, String>) -> Option<Finding> {
+fn finding(input: &Context<'_>, tier: &Tier, known: &BTreeMap<String, String>) -> Option<Finding> {
     // Whoever writes a `postBuild` means the tier to substitute.
     let meant = tier.kustomization.spec.post_build.is_some();
     let is_meant = |expression: &Expression<'_>| {
@@ -109,7 +109,7 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, known: &BTreeMap<String, String>
 
 /// The first literal of an object that makes it invalid, or else the first that was meant for Flux.
 fn literal<'v>(
-    input: &CheckInput<'_>,
+    input: &Context<'_>,
     object: &'v RenderedObject,
     is_meant: &dyn Fn(&Expression<'_>) -> bool,
 ) -> Option<Literal<'v>> {

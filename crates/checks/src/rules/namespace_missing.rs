@@ -5,7 +5,7 @@ use firstpass_order::{Answer, Needed};
 
 use super::missing;
 use crate::needs::{Cause, causes};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let found = causes(input, |need| {
         matches!(need.needed, Needed::Namespace(_)) && matches!(need.answer, Answer::Nobody { .. })
     });

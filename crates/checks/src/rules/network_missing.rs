@@ -7,7 +7,7 @@ use firstpass_object::ObjectExt;
 
 use super::{circle, release};
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ const NETWORK_CHARTS: [&str; 7] = [
     "tigera-operator",
 ];
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     finding(input).into_iter().collect()
 }
 

@@ -8,7 +8,7 @@ use firstpass_render::{RenderedObject, Tier};
 use serde_json::Value;
 
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 
 type Place<'a> = (&'a Tier, &'a RenderedObject);
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut places: BTreeMap<ObjectId, Vec<Place<'_>>> = BTreeMap::new();
     for (tier, object) in input.cluster.objects() {
         if !is_left_alone(&object.object) {

@@ -8,7 +8,7 @@ use firstpass_render::{RenderedObject, Tier};
 use firstpass_schema::Scope;
 
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status, wording};
+use crate::{CheckInput, Context, Rule, Status, wording};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let custom = namespaced_kinds(input);
     let tiers = input.cluster.tiers.iter();
     tiers.filter_map(|tier| finding(input, tier, &custom)).collect()

@@ -4,7 +4,7 @@ use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_order::{Deadlock, Wait};
 
 use super::circle;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let found = input.graph.deadlocks();
     let by_wait = |deadlock: &&Deadlock| {
         let mut waits = deadlock.steps.iter().map(|step| &step.wait);

@@ -9,7 +9,7 @@ use firstpass_render::RenderedObject;
 
 use crate::input::At as _;
 use crate::pods::{self, PodNeed};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = &input.graph.tiers;
     let mut places: BTreeMap<ObjectId, Vec<TierIndex>> = BTreeMap::new();
     for (tier, object) in input.cluster.objects() {

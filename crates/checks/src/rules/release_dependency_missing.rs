@@ -7,7 +7,7 @@ use firstpass_render::{RenderedObject, Tier};
 
 use super::{missing, release};
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let releases: Vec<ObjectId> = release::all(input).map(|(_, object)| object.id()).collect();
     let mut findings = Vec::new();
     for (tier, object) in release::all(input) {

@@ -3,7 +3,7 @@
 use firstpass_diagnostics::{Finding, Severity};
 
 use super::rendering;
-use crate::{CheckInput, Rule, Status};
+use crate::{Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -16,6 +16,6 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     rendering::findings(input, &RULE)
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use firstpass_baseline::Release;
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_order::How;
 use firstpass_render::{RenderedObject, Tier};
 
 use super::{missing, pod_needs_later_tier, release};
 use crate::input::At as _;
 use crate::pods::{self, PodNeed};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let accounts: BTreeSet<ObjectId> = input
         .cluster
         .objects()
@@ -76,13 +77,16 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject, need: &
 
 /// Charts and operators make accounts as well: nothing unseen may be there, and no release in the namespace.
 fn is_provable(input: &CheckInput<'_>, account: &ObjectId) -> bool {
-    let in_namespace = release::all(input).any(|(_, object)| {
-        let release = Release::of_object(&object.object, &|_| None);
-        account.namespace.as_deref() == Some(&release.namespace)
-    });
-    let by_operator = input.graph.needs.iter().filter_map(|need| need.answer.provider());
-    let mut by_operator = by_operator.map(|provider| &provider.how);
-    input.graph.unknowns.is_empty()
-        && !in_namespace
-        && !by_operator.any(|how| matches!(how, firstpass_order::How::OperatorObject { .. }))
+    let in_namespace = || {
+        release::all(input).any(|(_, object)| {
+            let release = Release::of_object(&object.object, &|_| None);
+            account.namespace.as_deref() == Some(&release.namespace)
+        })
+    };
+    let by_operator = || {
+        let providers = input.graph.needs.iter().filter_map(|need| need.answer.provider());
+        let mut ways = providers.map(|provider| &provider.how);
+        ways.any(|how| matches!(how, How::OperatorObject { .. }))
+    };
+    input.graph.unknowns.is_empty() && !in_namespace() && !by_operator()
 }

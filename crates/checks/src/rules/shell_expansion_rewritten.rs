@@ -9,7 +9,7 @@ use crate::input::At as _;
 use crate::shell::{Rewrite, rewrites};
 use crate::texts::{Reader, Text, texts};
 use crate::variables::{TierVariables, Variables};
-use crate::{CheckInput, Rule, Status, wording};
+use crate::{CheckInput, Context, Rule, Status, wording};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -25,7 +25,7 @@ pub(crate) static RULE: Rule = Rule {
 /// More rewrites than this are counted in the headline.
 const NAMED_MAX: usize = 3;
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let variables = Variables::of(input.cluster);
     let meant_for_flux = plain_names(input.cluster);
     let mut findings = Vec::new();

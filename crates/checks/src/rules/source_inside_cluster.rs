@@ -7,7 +7,7 @@ use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{RenderedObject, Tier};
 
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut sources: Vec<&SourceName> = Vec::new();
     for name in input.cluster.tiers.iter().filter_map(|tier| tier.source.name()) {
         if !sources.contains(&name) {

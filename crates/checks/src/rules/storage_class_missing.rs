@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{missing, pod_needs_later_tier, release};
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -26,7 +26,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let in_git = input.cluster.objects().map(|(_, object)| object.id());
     let staged = input.stage.objects.iter().map(|(object, _)| object.id());
     let known = names_of(in_git.chain(staged));

@@ -5,7 +5,7 @@ use firstpass_order::{Answer, Deadlock, Wait};
 
 use super::circle;
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status, wording};
+use crate::{CheckInput, Context, Rule, Status, wording};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let found = input.graph.deadlocks();
     found
         .iter()

@@ -11,7 +11,7 @@ use super::rendering;
 use crate::input::At as _;
 use crate::texts::{Text, texts};
 use crate::variables::{TierVariables, Variables};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut findings = rendering::findings(input, &RULE);
     if !input
         .cluster

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::input::At as _;
 use crate::validation::{self, Refusal};
-use crate::{CheckInput, Rule, Status, wording};
+use crate::{Context, Rule, Status, wording};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for tier in &input.cluster.tiers {
         for object in tier.objects().iter().filter(|object| object.template.is_some()) {
@@ -45,7 +45,7 @@ pub(crate) fn is_retyped(object: &RenderedObject, refusal: &Refusal) -> bool {
 }
 
 /// The API server refuses the value.
-fn refused(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
+fn refused(input: &Context<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
     let mut refusals = validation::refusals(input, object);
     refusals.retain(|refusal| is_retyped(object, refusal));
     let (first, rest) = refusals.split_first()?;
@@ -75,7 +75,7 @@ fn refused(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Opti
 }
 
 /// A label that is no text costs the object all its labels, without an error (F-250).
-fn labels_lost(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
+fn labels_lost(input: &Context<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
     let written = object
         .template
         .as_deref()?
@@ -114,7 +114,7 @@ fn labels_lost(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> 
 }
 
 fn describe(
-    input: &CheckInput<'_>,
+    input: &Context<'_>,
     tier: &Tier,
     object: &RenderedObject,
     message: String,

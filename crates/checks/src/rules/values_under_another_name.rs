@@ -7,7 +7,7 @@ use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
 use crate::input::At as _;
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 /// Letters of the hash that kustomize appends to a generated name.
 const HASH_LENGTH: usize = 10;
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (tier, object) in release::all(input) {
         let read = HelmRelease::read(&object.object).value;

@@ -5,7 +5,7 @@ use firstpass_object::ObjectId;
 use firstpass_order::{Answer, Needed};
 
 use crate::needs::{Cause, causes};
-use crate::{CheckInput, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -24,7 +24,7 @@ const NAME_LENGTH_MIN: usize = 8;
 /// As many wrong letters are a slip.
 const LETTERS_WRONG_MAX: usize = 2;
 
-fn check(input: &CheckInput<'_>) -> Vec<Finding> {
+fn check(input: &Context<'_>) -> Vec<Finding> {
     let found = causes(input, |need| {
         matches!(need.needed, Needed::Data { optional: false, .. })
             && matches!(need.answer, Answer::Nobody { .. })
