@@ -10,6 +10,7 @@ use firstpass_flux::{CommonMetadata, ControllerSettings, ControllerVersion, Kust
 use firstpass_kustomize::Options;
 use firstpass_object::{ObjectExt, ObjectId, Origin, Step, TierName};
 use firstpass_source::{EntryKind, OverlayTree, RepoPath, Tree};
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::artifacts::{Artifact, Artifacts, Files};
@@ -19,6 +20,9 @@ use crate::{
     UnrenderedReason, Variables,
 };
 use crate::{decrypt_sources, detect, explain, generate, metadata, sops};
+
+/// Objects are substituted side by side if there are more than this: one takes some 50 µs.
+const OBJECTS_AT_ONCE: usize = 16;
 
 /// Builds and substitutes tiers.
 pub struct TierBuilder {
@@ -302,11 +306,18 @@ impl TierBuilder {
     ) -> Result<Arc<[RenderedObject]>, Vec<TierFailure>> {
         let mut failures = explain::Failures::default();
         let mut rendered = Vec::with_capacity(built.objects.len());
-        for object in built.objects.iter() {
-            let substituted = match variables.filter(|_| !substitute::is_disabled(&object.object)) {
+        let substitute =
+            |object: &BuiltObject| match variables.filter(|_| !substitute::is_disabled(&object.object)) {
                 None => Ok(None),
                 Some(variables) => variables.substitute(&object.object),
             };
+        let substituted: Vec<_> = built
+            .objects
+            .par_iter()
+            .with_min_len(OBJECTS_AT_ONCE)
+            .map(substitute)
+            .collect();
+        for (object, substituted) in built.objects.iter().zip(substituted) {
             match substituted {
                 Ok(None) => rendered.push(finished(tier, object, None)),
                 Ok(Some(substituted)) => {
