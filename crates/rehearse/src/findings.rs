@@ -41,6 +41,7 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
             attach(&mut findings, own, view, explainer);
         }
     }
+    findings.extend(stuck_releases(explainer));
     if explainer.end == firstpass_sim::End::Livelock {
         findings.push(
             Finding::new(
@@ -580,6 +581,53 @@ fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
         "In the rehearsal {attempts} failed{applied}; the last one said \"{}\", and after {now:.0} s nothing changes any more.",
         first_line(&last.failure.message)
     )
+}
+
+/// HelmReleases that never become Ready although their tier is: nothing waits for them, so no tier tells.
+fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, record) in explainer.world.releases.releases() {
+        let Some(failure) = record.last_failure.as_ref().filter(|_| !record.settled) else {
+            continue;
+        };
+        let id = crate::waits::release_id(name);
+        let Some(tier) = explainer.by_id.get(&id).and_then(|tier| explainer.tier(tier)) else {
+            continue;
+        };
+        // A release that waits for another stuck one, or for a tier that never applies, is not to blame.
+        let is_secondary = failure.obstacles.iter().any(|obstacle| match obstacle {
+            Obstacle::Release { state, .. } => *state != DependencyState::Missing,
+            Obstacle::Source { source } => explainer.by_id.contains_key(source),
+            Obstacle::VariableSource { object } => explainer.by_id.contains_key(object),
+            _ => false,
+        });
+        if !tier.is_done() || is_secondary {
+            continue;
+        }
+        let mut finding = Finding::new(
+            "release-never-ready",
+            Severity::Warning,
+            Some(Verdict::Hazard),
+            format!("`{id}` is never Ready, and nothing waits for it"),
+        )
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_why(format!(
+            "`{}` applies it and is Ready all the same. helm-controller says \"{}\".",
+            tier.name,
+            first_line(&failure.message)
+        ))
+        .with_help("correct what the message names; with `wait: true` the tier would tell");
+        if let Some(rendered) = explainer.rendered(&id) {
+            finding.location = Some(Location::new(
+                &rendered.origin.file,
+                rendered.origin.line.max(1),
+                1,
+            ));
+        }
+        findings.push(finding);
+    }
+    findings
 }
 
 /// Flux's own pods need a network.

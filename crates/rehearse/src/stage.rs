@@ -3,17 +3,18 @@
 //! Kubernetes with its distribution, Flux's kinds, whatever a bootstrap installs, and what the repository takes for
 //! granted. What the repository needs and nobody can be seen to bring is taken to exist: unknown is not bad.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Apply, CrdSketch, Delays as ServerDelays, Options, Request, Scope};
 use firstpass_baseline::{SeededRelease, Stage, StagedKind};
 use firstpass_controllers::{Delays, made};
 use firstpass_diagnostics::Assumption;
-use firstpass_flux::names;
+use firstpass_flux::{HelmRelease, names};
 use firstpass_knowledge::Knowledge;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use firstpass_order::{Answer, Need, Needed, OrderGraph};
-use firstpass_render::{AssumedData, MadeBy, OPEN_KEY, RenderedCluster};
+use firstpass_render::{AssumedData, MadeBy, OPEN_KEY, RenderedCluster, RenderedObject};
 use serde_json::{Value, json};
 
 /// Who puts things on the stage.
@@ -73,8 +74,51 @@ impl Setup<'_> {
         for need in &self.graph.needs {
             self.assume_object(need, &mut server, &mut assumptions);
         }
+        self.assume_sources(&mut server, &mut assumptions);
         settle(&mut server);
         (server, assumptions)
+    }
+
+    /// Sources that nothing in the repository defines: those of tiers are taken to exist, those of charts only where
+    /// something unseen may bring them.
+    fn assume_sources(&self, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
+        let objects: Vec<&RenderedObject> = self
+            .cluster
+            .seeds
+            .iter()
+            .chain(self.cluster.tiers.iter().flat_map(|tier| tier.objects()))
+            .collect();
+        let defined: BTreeSet<ObjectId> = objects.iter().map(|object| object.id()).collect();
+        let of_tiers = self
+            .cluster
+            .tiers
+            .iter()
+            .filter_map(|tier| tier.source.name().map(|name| (name.id(), tier.name.to_string())));
+        let unknowns = &self.graph.unknowns;
+        let unseen = !unknowns.tiers.is_empty() || !unknowns.makers.is_empty() || unknowns.bootstrap;
+        let releases = objects
+            .iter()
+            .filter(|object| unseen && HelmRelease::is(&object.object));
+        let of_releases = releases.filter_map(|object| {
+            let source = HelmRelease::read(&object.object).value.source()?.id();
+            Some((source, object.id().to_string()))
+        });
+        let wanted: BTreeMap<ObjectId, String> = of_releases.chain(of_tiers).collect();
+        for (source, user) in wanted {
+            // An ExternalArtifact comes from its generator.
+            if defined.contains(&source) || source.kind == "ExternalArtifact" {
+                continue;
+            }
+            stand_in(&source, server);
+            assumptions.push(Assumption {
+                about: "source".to_owned(),
+                subject: source.to_string(),
+                assumed: format!(
+                    "exists and can be fetched; `{user}` uses it and nothing in the repository defines it"
+                ),
+                source: "default".to_owned(),
+            });
+        }
     }
 
     fn staged_crd(&self, kind: &GroupKind, staged: &StagedKind) -> Value {
@@ -132,7 +176,7 @@ impl Setup<'_> {
             } if needed == kind => Some(version.clone()),
             _ => None,
         });
-        let versions: std::collections::BTreeSet<String> = needs.collect();
+        let versions: BTreeSet<String> = needs.collect();
         versions.into_iter().collect()
     }
 
@@ -202,8 +246,8 @@ impl Setup<'_> {
     fn is_chart_namespace(&self, object: &ObjectId) -> bool {
         let mut objects = self.cluster.objects();
         objects.any(|(_, rendered)| {
-            firstpass_flux::HelmRelease::is(&rendered.object) && {
-                let release = firstpass_flux::HelmRelease::read(&rendered.object).value;
+            HelmRelease::is(&rendered.object) && {
+                let release = HelmRelease::read(&rendered.object).value;
                 Some(release.release_namespace()) == object.namespace.as_deref()
             }
         })

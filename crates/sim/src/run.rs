@@ -14,6 +14,9 @@ pub const HORIZON: Duration = Duration::from_secs(24 * 60 * 60);
 /// something new at least every few changes; one change per retry for a day is far more than any real one has.
 const LIVELOCK_CHANGES: u64 = 100_000;
 
+/// Steps at one and the same moment after which a run goes in circles.
+const LIVELOCK_STEPS: u64 = 100_000;
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -28,7 +31,16 @@ pub enum End {
 impl World {
     /// Runs until it is quiet, or until the time is up.
     pub fn run_until_quiet(&mut self, limit: Time) -> End {
+        let mut moment = (self.now(), 0);
         loop {
+            moment = if moment.0 == self.now() {
+                (moment.0, moment.1 + 1)
+            } else {
+                (self.now(), 0)
+            };
+            if moment.1 > LIVELOCK_STEPS {
+                return End::Livelock;
+            }
             if !self.step(limit) {
                 let beyond = self.next_at().is_some_and(|at| at > limit);
                 return if beyond && !self.is_quiet() {

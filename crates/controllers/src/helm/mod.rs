@@ -182,6 +182,8 @@ impl HelmController {
 
     fn plan(&mut self, release: &TierName, retry: Retry, context: &Context<'_>) {
         match retry {
+            // A result of zero asks for nothing.
+            Retry::After(Duration::ZERO) => self.queue.forget(release),
             Retry::After(delay) => {
                 self.queue.forget(release);
                 self.queue.add_after(release.clone(), context.now, delay);

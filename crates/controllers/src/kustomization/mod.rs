@@ -188,6 +188,8 @@ impl KustomizationController {
     ) {
         let now = context.now;
         match next {
+            // A result of zero asks for nothing.
+            Next::Interval(Duration::ZERO) | Next::After(Duration::ZERO) => self.queue.forget(tier),
             Next::Interval(interval) => {
                 let looks = self.record(tier).looks;
                 let interval = context.delays.jittered(interval, &tier.to_string(), looks);

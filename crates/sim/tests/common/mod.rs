@@ -119,7 +119,10 @@ pub(crate) fn world_of(contents: Arc<Paths>, flux: &str, seed: u64) -> World {
             scope: Scope::Namespaced,
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),
         };
-        create(&mut server, sketch.to_crd());
+        let mut crd = sketch.to_crd();
+        // F-005
+        firstpass_controllers::made::set_initial_status(&mut crd, &json!({"observedGeneration": -1}));
+        create(&mut server, crd);
     }
     while let Some(at) = server.next_wakeup() {
         server.advance(at);
