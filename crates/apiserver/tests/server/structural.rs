@@ -188,3 +188,21 @@ fn a_sketched_kind_takes_anything() {
         json!({"anything": ["c"]})
     );
 }
+
+#[test]
+fn statuses_are_not_judged() {
+    let mut crd = crd();
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] =
+        json!({"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}});
+    let mut server = server();
+    apply(&mut server, &crd).unwrap();
+    settle(&mut server);
+    apply(&mut server, &thing("{size: small}")).unwrap();
+    let status = Request::PatchStatus {
+        target: Target::of(&thing("{}")),
+        patch: json!({"ready": true}),
+        manager: "model".into(),
+    };
+    server.call(&status).unwrap();
+    apply(&mut server, &thing("{size: large}")).unwrap();
+}
