@@ -81,6 +81,25 @@ pub(crate) fn key(name: &str) -> Node {
     Node::new(NodeKind::Scalar(Scalar::plain(name)))
 }
 
+/// A text that was put into a tree without a type: what it is will be decided when it is written.
+pub(crate) fn undecided(text: &str) -> Scalar {
+    Scalar {
+        text: text.into(),
+        tag: Tag::Custom(EcoString::new()),
+        style: Style::Plain,
+    }
+}
+
+/// Whether a scalar was put into the tree without a type.
+pub(crate) fn is_undecided(scalar: &Scalar) -> bool {
+    matches!(&scalar.tag, Tag::Custom(name) if name.is_empty())
+}
+
+/// Whether kustomize takes a scalar for a text: it is one, or nothing says that it is not.
+pub(crate) fn is_textual(scalar: &Scalar) -> bool {
+    scalar.tag == Tag::Str || is_undecided(scalar)
+}
+
 /// Whether a text without quotes is something else than text by YAML 1.1: a number, a boolean (`yes`), null, or a
 /// mapping (`a: b`) or list (`[x]`).
 pub(crate) fn is_no_text_in_yaml_1_1(text: &str) -> bool {
@@ -101,7 +120,7 @@ pub(crate) fn is_no_text_in_yaml_1_1(text: &str) -> bool {
 
 /// Gives quotes to a text that YAML 1.1 would take for something else, as kustomize does whenever it sets a field.
 pub(crate) fn protect(scalar: &mut Scalar) {
-    if scalar.tag == Tag::Str && scalar.style == Style::Plain && is_no_text_in_yaml_1_1(&scalar.text) {
+    if is_textual(scalar) && scalar.style == Style::Plain && is_no_text_in_yaml_1_1(&scalar.text) {
         scalar.style = Style::DoubleQuoted;
     }
 }

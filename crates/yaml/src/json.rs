@@ -76,6 +76,9 @@ impl Scalar {
                 let text = refolded(&self.text).unwrap_or_else(|| self.text.clone());
                 return Ok(Value::String(text.into()));
             }
+            Tag::Custom(name) if name.is_empty() && self.style == Style::Plain => {
+                return Scalar::plain(self.text.clone()).to_json();
+            }
             Tag::Str | Tag::Custom(_) => return Ok(Value::String(self.text.to_string())),
             Tag::Binary => return binary(&self.text).map(Value::String),
             Tag::Timestamp => resolve(&self.text, true),

@@ -52,7 +52,8 @@ pub enum Tag {
     Timestamp,
     /// Base64 text marked `!!binary`.
     Binary,
-    /// A tag that is none of the above, such as `!secret`.
+    /// A tag that is none of the above, such as `!secret`. The empty one is that of a text which a program put into a
+    /// tree without saying what it is: without quotes it becomes what it looks like when it is written.
     Custom(EcoString),
 }
 

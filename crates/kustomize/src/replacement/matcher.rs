@@ -3,15 +3,14 @@
 //! Parts are keys, indices, `*` for every element, and `[field=value]` for the elements whose field matches `value`: a
 //! regular expression, searched in the field as YAML writes it. `[name=web]` finds `web-1` as well.
 
-use ecow::EcoString;
-use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag};
+use firstpass_yaml::{Node, NodeKind};
 use regex::Regex;
 
 use super::layout::Layout;
 use super::write::write;
 use crate::Error;
 use crate::fieldspec::{PathPart, Step, get};
-use crate::scalar::{untyped, wrong_shape};
+use crate::scalar::{undecided, wrong_shape};
 use crate::selector::compile;
 
 /// How deep a path may lead.
@@ -55,28 +54,8 @@ impl Make {
     }
 }
 
-/// A scalar that was just made: what it is will be decided by the text that it has in the end.
 fn fresh(text: &str) -> Node {
-    Node::new(NodeKind::Scalar(Scalar {
-        text: text.into(),
-        tag: Tag::Custom(EcoString::new()),
-        style: Style::Plain,
-    }))
-}
-
-/// Decides what the scalars are that were made.
-pub(super) fn settle(node: &mut Node) {
-    match &mut node.kind {
-        NodeKind::Scalar(scalar) if is_fresh(scalar) => *scalar = untyped(scalar.text.clone(), scalar.style),
-        NodeKind::Scalar(_) => {}
-        NodeKind::Seq(items) => items.iter_mut().for_each(settle),
-        NodeKind::Map(map) => map.iter_mut().for_each(|(_, field)| settle(field)),
-    }
-}
-
-/// Whether a scalar was just made.
-pub(super) fn is_fresh(scalar: &Scalar) -> bool {
-    matches!(&scalar.tag, Tag::Custom(name) if name.is_empty())
+    Node::new(NodeKind::Scalar(undecided(text)))
 }
 
 /// A field that a path means.

@@ -20,7 +20,7 @@ use crate::Error;
 use crate::fieldspec::{self, Step, split_path_smart};
 use crate::file::{FieldOptions, Replacement, ReplacementSource, ReplacementTarget};
 use crate::resid::ResId;
-use crate::scalar::{is_nil_or_empty, text_of, untyped};
+use crate::scalar::{is_nil_or_empty, text_of, undecided};
 use crate::selector::{SelectorRegex, matches_metadata};
 use matcher::{Found, Make};
 
@@ -60,10 +60,7 @@ pub fn apply<T: Target>(resources: &mut [T], replacement: &Replacement) -> Resul
                 "replacements must specify a source and at least one target",
             ));
         }
-        (None, Some(text)) => Value::Fixed(Node::new(NodeKind::Scalar(untyped(
-            text.as_str().into(),
-            Style::Plain,
-        )))),
+        (None, Some(text)) => Value::Fixed(Node::new(NodeKind::Scalar(undecided(text)))),
         (Some(source), None) => read_source(resources, source)?,
     };
     targets
@@ -264,9 +261,6 @@ fn write_field(
             Found::Elsewhere(mut field) => put(&mut field, value, options)?,
         }
     }
-    if make.is_some() {
-        matcher::settle(resource);
-    }
     Ok(())
 }
 
@@ -294,7 +288,6 @@ fn put(field: &mut Node, value: &Node, options: Option<&FieldOptions>) -> Result
 /// Puts a value into a field: into a scalar only its text, anything else is replaced.
 fn put_whole(field: &mut Node, value: &Node, text: &str) {
     match &mut field.kind {
-        NodeKind::Scalar(scalar) if matcher::is_fresh(scalar) => *scalar = untyped(text.into(), Style::Plain),
         NodeKind::Scalar(Scalar { text: old, style, .. }) => {
             *old = text.into();
             if *style == Style::Nothing {

@@ -3,7 +3,7 @@
 //! The text is read, changed and written again: JSON as JSON, on one line or indented as it was, everything else as
 //! YAML. Writing it again gives it kustomize's layout also where nothing was changed.
 
-use firstpass_yaml::{Mark, Node, NodeKind, Style, Tag};
+use firstpass_yaml::{Mark, Node, NodeKind, Tag};
 
 use super::layout::Layout;
 use super::matcher::{self, Found, Make};
@@ -11,7 +11,7 @@ use super::put_whole;
 use super::write::write as write_yaml;
 use crate::Error;
 use crate::fieldspec;
-use crate::scalar::text_of;
+use crate::scalar::{is_undecided, text_of};
 
 /// Writes a value into a text on the way of the path.
 ///
@@ -46,7 +46,6 @@ pub(super) fn write(
             quote_nothing(field, value);
         }
     }
-    matcher::settle(&mut data);
     let written = serialize(&data, &text, &layout)?;
     if let Some(NodeKind::Scalar(scalar)) = fieldspec::get_mut(resource, &steps).map(|node| &mut node.kind) {
         scalar.text = written.into();
@@ -74,9 +73,9 @@ fn quote_nothing(field: &mut Node, value: &Node) {
     if let NodeKind::Scalar(scalar) = &mut field.kind
         && scalar.text.is_empty()
         && !value.is_null()
-        && scalar.tag == Tag::Null
+        && is_undecided(scalar)
     {
-        scalar.style = Style::Nothing;
+        scalar.tag = Tag::Str;
     }
 }
 

@@ -422,7 +422,9 @@ fn a_source_that_is_copied_into_itself() {
         }]),
         ..Replacement::default()
     };
-    let mut things = [Thing(parse_one("{kind: A, metadata: {name: x}, v: {z: 1}}").unwrap())];
+    let mut things = [Thing(
+        parse_one("{kind: A, metadata: {name: x}, v: {z: 1}}").unwrap(),
+    )];
     let error = std::iter::repeat_n((), 60).find_map(|()| apply(&mut things, &replacement).err());
     assert!(error.is_some_and(|error| error.what.contains("too large")));
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use firstpass_yaml::{Mark, Node, NodeKind, Scalar, Style, Tag};
 
 use super::layout::{Entry, Layout, Run};
+use crate::scalar::is_undecided;
 
 /// The YAML of a tree that has this layout, with a newline at the end.
 pub(super) fn write(node: &Node, layout: &Layout) -> String {
@@ -188,12 +189,11 @@ fn one_line(key: &Scalar) -> Scalar {
 fn scalar(out: &mut String, scalar: &Scalar, indent: usize, in_flow: bool) {
     let text = scalar.text.as_str();
     let implied = Scalar::plain(text).tag;
+    let has_to_be_text = scalar.tag == Tag::Str || (is_undecided(scalar) && !text.is_empty());
     let style = match scalar.style {
         Style::Plain | Style::Nothing if text.contains('\n') => Style::Literal,
         Style::Plain | Style::Nothing if scalar.tag == Tag::Str && implied != Tag::Str => Style::DoubleQuoted,
-        Style::Plain | Style::Nothing
-            if !can_be_plain(text, in_flow) && (in_flow || scalar.tag == Tag::Str) =>
-        {
+        Style::Plain | Style::Nothing if !can_be_plain(text, in_flow) && (in_flow || has_to_be_text) => {
             Style::SingleQuoted
         }
         Style::SingleQuoted if text.contains('\n') => Style::DoubleQuoted,

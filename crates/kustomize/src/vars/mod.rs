@@ -10,6 +10,7 @@ use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag, go_float};
 
 use crate::Error;
 use crate::fieldspec::{self, FieldSpec};
+use crate::scalar::is_textual;
 
 /// The value of a var.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +93,7 @@ impl Replacer {
             NodeKind::Seq(items) => {
                 for item in items {
                     match &mut item.kind {
-                        NodeKind::Scalar(scalar) if scalar.tag == Tag::Str => self.replace_scalar(scalar),
+                        NodeKind::Scalar(scalar) if is_textual(scalar) => self.replace_scalar(scalar),
                         _ => return Err(Error::new("invalid value type expect a string")),
                     }
                 }
@@ -102,7 +103,7 @@ impl Replacer {
     }
 
     fn replace_scalar(&mut self, scalar: &mut Scalar) {
-        if scalar.tag != Tag::Str {
+        if !is_textual(scalar) {
             return;
         }
         let (text, tag) = match self.expand(&scalar.text) {
@@ -166,7 +167,7 @@ impl Replacer {
 }
 
 fn is_text(node: &Node) -> bool {
-    node.as_scalar().is_some_and(|scalar| scalar.tag == Tag::Str)
+    node.as_scalar().is_some_and(is_textual)
 }
 
 /// A value within a longer text.

@@ -16,7 +16,7 @@ mod lists;
 use std::collections::BTreeSet;
 
 use firstpass_schema::{Schema, TypeRef};
-use firstpass_yaml::{Map, Node, NodeKind, Scalar, Style};
+use firstpass_yaml::{Map, Node, NodeKind, Style};
 
 use crate::Error;
 use crate::scalar::{is_nil_or_empty, protect, text_of, written, wrong_shape};
@@ -190,7 +190,7 @@ impl<'s> Walker<'s> {
             let taken = self
                 .walk(fields.get_mut(name), new, ty, depth)
                 .map_err(|error| inside(name, error))?;
-            match (taken, patch.as_deref().and_then(Node::as_map)) {
+            match (taken, patch.as_deref_mut().and_then(Node::as_map_mut)) {
                 (Taken::Patch, Some(patch)) => set_field(fields, name, patch),
                 (Taken::Nothing, _) => drop(fields.remove(name)),
                 (Taken::Target | Taken::Patch, _) => {
@@ -249,29 +249,30 @@ impl<'s> Walker<'s> {
 }
 
 /// Puts a value of the patch into a mapping of the target. The quotes of the old value stay, and decide with the type
-/// of the new one what it means.
-fn set_field(fields: &mut Map, name: &str, patch: &Map) {
-    let (Some(key), Some(value)) = (patch.key(name), patch.get(name)) else {
+/// of the new one what it means. They show in the patch as well, which may be merged once more.
+fn set_field(fields: &mut Map, name: &str, patch: &mut Map) {
+    let Some(key) = patch.key(name).cloned() else {
         return;
     };
+    let Some(value) = patch.get_mut(name) else { return };
     if value.is_null() {
         fields.remove(name);
         return;
     }
-    let Some(old) = fields.get_mut(name) else {
-        let mut value = value.clone();
-        if let NodeKind::Scalar(scalar) = &mut value.kind {
-            protect(scalar);
+    let old = fields.get_mut(name);
+    if let NodeKind::Scalar(scalar) = &mut value.kind {
+        match &old {
+            Some(old) => {
+                let style = old.as_scalar().map_or(Style::Plain, |old| old.style);
+                *scalar = written(scalar.text.clone(), scalar.tag.clone(), style);
+            }
+            None => protect(scalar),
         }
-        fields.push(key.clone(), value);
-        return;
-    };
-    let style = old.as_scalar().map_or(Style::Plain, |old| old.style);
-    let mut value = value.clone();
-    if let NodeKind::Scalar(Scalar { text, tag, .. }) = value.kind {
-        value.kind = NodeKind::Scalar(written(text, tag, style));
     }
-    *old = value;
+    match old {
+        Some(old) => old.clone_from(value),
+        None => fields.push(key, value.clone()),
+    }
 }
 
 fn merges(ty: Option<TypeRef<'_>>) -> bool {
