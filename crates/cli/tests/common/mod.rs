@@ -6,13 +6,15 @@
     reason = "tests read the inputs that they compare with"
 )]
 
+pub(crate) mod cases;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
 /// The root of the workspace.
-pub fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()
@@ -20,7 +22,7 @@ pub fn workspace() -> PathBuf {
 }
 
 /// Runs the binary in a directory.
-pub fn firstpass(directory: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn firstpass(directory: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firstpass"))
         .args(arguments)
         .current_dir(directory)
@@ -29,7 +31,7 @@ pub fn firstpass(directory: &Path, arguments: &[&str]) -> Output {
 }
 
 /// Runs the binary with `--format json` and reads what it prints.
-pub fn json(directory: &Path, arguments: &[&str]) -> Value {
+pub(crate) fn json(directory: &Path, arguments: &[&str]) -> Value {
     let output = firstpass(directory, &[arguments, &["--format", "json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!(
@@ -41,7 +43,7 @@ pub fn json(directory: &Path, arguments: &[&str]) -> Value {
 }
 
 /// The texts of a list of texts.
-pub fn texts(value: &Value) -> Vec<String> {
+pub(crate) fn texts(value: &Value) -> Vec<String> {
     value
         .as_array()
         .into_iter()
@@ -52,7 +54,7 @@ pub fn texts(value: &Value) -> Vec<String> {
 }
 
 /// The findings of the first cluster at warning or above.
-pub fn loud_findings(report: &Value) -> Vec<&Value> {
+pub(crate) fn loud_findings(report: &Value) -> Vec<&Value> {
     let findings = report["clusters"][0]["findings"].as_array().unwrap();
     findings
         .iter()
