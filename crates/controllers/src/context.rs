@@ -87,6 +87,12 @@ pub trait Contents {
         false
     }
 
+    /// Whether nothing at all can bring this object, seen or unseen, so that it cannot be taken to exist.
+    fn rules_out(&self, id: &ObjectId) -> bool {
+        let _ = id;
+        false
+    }
+
     /// Objects of a namespace that health checks name and nothing in the sources brings, so that they must come from a
     /// chart that is installed there.
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

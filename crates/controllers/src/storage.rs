@@ -125,7 +125,7 @@ impl StorageController {
                 match context.server.object(&class_id) {
                     Some(class) => Arc::clone(class),
                     None if find_volume(name, claim, context) => return Binding::Bind,
-                    None if context.contents.brings(&class_id) => {
+                    None if context.contents.brings(&class_id) || context.contents.rules_out(&class_id) => {
                         return Binding::Wait(ClaimWait::Class {
                             class: name.to_owned(),
                         });

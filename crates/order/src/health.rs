@@ -80,6 +80,10 @@ fn made_at_runtime(world: &World<'_>, target: &ObjectId) -> Option<Answer> {
         {
             return there("the baseline");
         }
+        let mut triggered = world.triggered.values().flatten();
+        if triggered.any(|triggered| triggered.crd_name == target.name) {
+            return there("an operator");
+        }
         let def = world
             .knowledge
             .kinds_of_group(group)

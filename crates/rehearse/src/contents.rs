@@ -29,6 +29,8 @@ pub struct RepositoryContents {
     operators: BTreeSet<String>,
     /// The versions in which the repository writes objects of each kind.
     written: BTreeMap<GroupKind, BTreeSet<String>>,
+    /// Whether manifests that can all be seen are all there is: no chart, no operator's objects, nothing unseen.
+    only_manifests: bool,
 }
 
 impl RepositoryContents {
@@ -74,6 +76,9 @@ impl RepositoryContents {
                 written.entry(kind.clone()).or_default().insert(version.clone());
             }
         }
+        let has_releases = brings
+            .iter()
+            .any(|id| id.is(names::HELM_GROUP, names::HELM_RELEASE));
         RepositoryContents {
             cluster,
             revisions,
@@ -81,6 +86,7 @@ impl RepositoryContents {
             expected_of_charts,
             operators,
             written,
+            only_manifests: graph.unknowns.is_empty() && stage.releases.is_empty() && !has_releases,
         }
     }
 }
@@ -190,6 +196,12 @@ impl Contents for RepositoryContents {
 
     fn runs_unseen(&self, operator: &str) -> bool {
         !self.operators.contains(operator)
+    }
+
+    /// Storage classes and accounts are brought by manifests and by charts; without charts, all that there are can be seen.
+    fn rules_out(&self, id: &ObjectId) -> bool {
+        let is_seen = id.is("storage.k8s.io", "StorageClass") || id.is("", "ServiceAccount");
+        is_seen && self.only_manifests && !self.brings(id)
     }
 
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

@@ -28,7 +28,10 @@ struct Own {
 pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = script.findings.to_vec();
     if !script.starts() {
-        findings.push(no_network(script));
+        let is_said = findings.iter().any(|finding| finding.rule == "network-missing");
+        if !is_said {
+            findings.push(no_network(script));
+        }
         return findings;
     }
     for view in &explainer.tiers {

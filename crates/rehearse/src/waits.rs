@@ -143,8 +143,12 @@ impl Bringers<'_> {
         if id.is(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION) {
             return BTreeSet::from([name]);
         }
-        let missing = self.behind(id);
-        missing.iter().flat_map(|object| self.tier_of(object)).collect()
+        // What is there already is not waited for: its tier has done what it has to do.
+        let behind = self.behind(id);
+        let missing = behind
+            .iter()
+            .filter(|object| self.world.server.object(object).is_none());
+        missing.flat_map(|object| self.tier_of(object)).collect()
     }
 
     /// The objects that an unhealthy object waits for, down to those that wait for nothing else.

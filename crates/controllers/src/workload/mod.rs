@@ -154,7 +154,7 @@ impl WorkloadController {
                     missing.insert(need.clone());
                 }
                 Some(_) => {}
-                None if context.contents.brings(need) => {
+                None if context.contents.brings(need) || context.contents.rules_out(need) => {
                     missing.insert(need.clone());
                 }
                 None => {
