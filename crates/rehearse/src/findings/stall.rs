@@ -1,134 +1,20 @@
-//! From what stood in the way to findings: one per rule, tier and cause.
-//!
-//! What follows from the files alone is found by the rules already. A run adds its evidence to those findings, and findings
-//! of its own for what only playing shows. Where both speak of the same thing, the more severe one stays.
-
-use std::collections::BTreeSet;
+//! What keeps a tier from ever being Ready, classed by what it waits for.
 
 use firstpass_controllers::ClaimWait;
 use firstpass_controllers::kustomization::{DependencyState, Obstacle};
-use firstpass_diagnostics::{Finding, Location, Severity, TierState, Verdict};
+use firstpass_diagnostics::{Finding, Severity, TierState, Verdict};
 use firstpass_flux::names;
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectId, TierName};
-use firstpass_order::{Answer, How, Need};
+use firstpass_order::{How, Need};
 
+use super::{Own, place};
 use crate::explain::{Explainer, TierView};
-use crate::rehearsal::Script;
 use crate::waits::{Wait, health_text};
 use crate::why::{first_line, provided_by};
 
-/// A finding of the run, before it meets those of the rules.
-struct Own {
-    finding: Finding,
-    evidence: String,
-}
-
-/// Everything that there is to say about a run.
-pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = script.findings.to_vec();
-    if !script.starts() {
-        let is_said = findings.iter().any(|finding| finding.rule == "network-missing");
-        if !is_said {
-            findings.push(no_network(script));
-        }
-        return findings;
-    }
-    for view in &explainer.tiers {
-        let own = if view.is_done() {
-            hazards(explainer, view)
-        } else {
-            stalls(explainer, view)
-        };
-        for own in own {
-            attach(&mut findings, own, view, explainer);
-        }
-    }
-    findings.extend(stuck_releases(explainer));
-    if explainer.end == firstpass_sim::End::Livelock {
-        findings.push(
-            Finding::new(
-                "livelock",
-                Severity::Error,
-                Some(Verdict::NeverReady),
-                "the cluster changes all the time and never comes to rest",
-            )
-            .with_why("the same states came again and again without anything new")
-            .with_help("look at the trace for what changes back and forth, such as one object in two tiers"),
-        );
-    }
-    findings
-}
-
-/// Adds a finding of the run to those that are known: as evidence where a rule has found the same, else beside them.
-fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Explainer<'_>) {
-    let Own {
-        mut finding,
-        evidence,
-    } = own;
-    let concerns = |known: &Finding| {
-        let object = finding.object.as_ref();
-        known.tier == finding.tier
-            && (known.object.as_ref() == object
-                || object.is_some_and(|object| known.related.contains(object)))
-    };
-    let circle = explainer.circles.get(&view.name);
-    let same_circle = |known: &Finding| {
-        finding.verdict == Some(Verdict::Deadlock)
-            && known.verdict == Some(Verdict::Deadlock)
-            && circle.is_some_and(|circle| known.tier.as_ref().is_some_and(|tier| circle.contains(tier)))
-    };
-    let same_tier = |known: &Finding| known.rule == finding.rule && known.tier == finding.tier;
-    let best = findings
-        .iter()
-        .position(|known| known.rule == finding.rule && concerns(known))
-        .or_else(|| {
-            findings.iter().position(|known| {
-                known.verdict >= finding.verdict && known.verdict.is_some() && concerns(known)
-            })
-        })
-        .or_else(|| findings.iter().position(same_circle))
-        .or_else(|| {
-            findings
-                .iter()
-                .position(|known| known.verdict >= finding.verdict && same_tier(known))
-        });
-    match best {
-        Some(index) => {
-            let known = &mut findings[index];
-            add_evidence(known, &evidence);
-            for tier in finding.blocks {
-                if !known.blocks.contains(&tier) && known.tier.as_ref() != Some(&tier) {
-                    known.blocks.push(tier);
-                }
-            }
-        }
-        None => {
-            // What a rule took for a lesser evil is the same thing, seen better.
-            findings.retain(|known| {
-                !(concerns(known) && known.verdict.is_some() && known.verdict < finding.verdict)
-            });
-            add_evidence(&mut finding, &evidence);
-            findings.push(finding);
-        }
-    }
-}
-
-fn add_evidence(finding: &mut Finding, evidence: &str) {
-    if evidence.is_empty() || finding.why.contains(evidence) {
-        return;
-    }
-    if !finding.why.is_empty() {
-        if !finding.why.ends_with(['.', '!', '?', ':']) {
-            finding.why.push('.');
-        }
-        finding.why.push(' ');
-    }
-    finding.why.push_str(evidence);
-}
-
 /// What keeps a tier from ever being Ready.
-fn stalls(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
+pub(super) fn stalls(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
     if view.state == TierState::Suspended {
         return Vec::new();
     }
@@ -243,39 +129,6 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         Obstacle::Release { .. } => return None,
     };
     Some(place(explainer, view, obstacle, finding))
-}
-
-/// Puts tier, object, place and consequences on a finding.
-fn place(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle, finding: Finding) -> Finding {
-    let tier = &view.name;
-    let mut finding = finding.with_tier(tier).with_blocks(explainer.blocked_by(tier));
-    let fallback = ObjectId::new(
-        names::KUSTOMIZE_GROUP,
-        names::KUSTOMIZATION,
-        Some(&tier.namespace),
-        &tier.name,
-    );
-    let object = obstacle.object().cloned().unwrap_or_else(|| fallback.clone());
-    if finding.object.is_none() {
-        finding = finding.with_object(&object);
-    }
-    let rendered = explainer
-        .rendered(&object)
-        .or_else(|| explainer.rendered(&fallback));
-    if let Some(rendered) = rendered {
-        finding.location = Some(Location::new(
-            &rendered.origin.file,
-            rendered.origin.line.max(1),
-            1,
-        ));
-    } else {
-        finding.location = explainer
-            .script
-            .cluster
-            .tier(tier)
-            .and_then(|tier| tier.location.clone());
-    }
-    finding
 }
 
 /// A kind or namespace that only this very pass could bring, and it fails before it applies anything (F-212, F-221).
@@ -453,118 +306,6 @@ fn unhealthy(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId, stat
     .with_related(behind.iter().map(ToString::to_string))
 }
 
-/// What went wrong on the way of a tier that came up in the end.
-fn hazards(explainer: &Explainer<'_>, view: &TierView) -> Vec<Own> {
-    let mut own: Vec<Own> = Vec::new();
-    for failure in &view.record.failures {
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        for obstacle in &failure.failure.obstacles {
-            let Some((rule, finding)) = hazard(explainer, view, obstacle) else {
-                continue;
-            };
-            if !seen.insert(rule.to_owned()) && own.iter().any(|known| known.finding.rule == rule) {
-                if let (Some(known), Some(object)) = (
-                    own.iter_mut().find(|known| known.finding.rule == rule),
-                    finding.object,
-                ) {
-                    let is_new = known.finding.object.as_ref() != Some(&object)
-                        && !known.finding.related.contains(&object);
-                    if is_new {
-                        known.finding.related.push(object);
-                    }
-                }
-                continue;
-            }
-            if own.iter().any(|known| known.finding.rule == rule) {
-                continue;
-            }
-            own.push(Own {
-                finding,
-                evidence: hazard_evidence(explainer, view),
-            });
-        }
-    }
-    own
-}
-
-fn hazard(
-    explainer: &Explainer<'_>,
-    view: &TierView,
-    obstacle: &Obstacle,
-) -> Option<(&'static str, Finding)> {
-    let tier = &view.name;
-    let bringers = explainer.bringers();
-    let need = bringers.need(tier, obstacle);
-    let has_edge = need.is_some_and(|need| {
-        matches!(
-            need.answer,
-            Answer::WithoutBarrier { .. } | Answer::Guaranteed { .. } | Answer::There { .. }
-        )
-    });
-    let (rule, message, help) = match obstacle {
-        Obstacle::UnknownKind { gvk, .. } if has_edge => (
-            "kind-without-barrier",
-            format!(
-                "`{tier}` begins before the kind {} is served, although it comes after what brings it",
-                gvk.kind
-            ),
-            "let the tier that brings the kind prove that it is served: `wait: true` on a release that reports its health, \
-             a `healthChecks` entry for the CRD, or `healthCheckExprs`",
-        ),
-        Obstacle::UnknownKind { gvk, .. } => (
-            "kind-without-edge",
-            format!("nothing orders `{tier}` after what brings the kind {}", gvk.kind),
-            "add the tier that brings the kind to `dependsOn`, and let that tier wait for it",
-        ),
-        Obstacle::Webhook { .. } => (
-            "webhook-without-barrier",
-            format!("`{tier}` applies objects before the admission webhook that is asked about them serves"),
-            "depend on the tier of the webhook, and let that tier wait until it serves",
-        ),
-        Obstacle::NamespaceMissing { namespace, .. } => (
-            "namespace-without-edge",
-            format!("nothing orders `{tier}` after what creates the namespace `{namespace}`"),
-            "add the Namespace to this tier, or depend on the tier that creates it",
-        ),
-        Obstacle::VariableSource { .. } | Obstacle::UndefinedVariable { .. } => (
-            "variable-without-edge",
-            format!("nothing orders `{tier}` after what defines its variables"),
-            "depend on the tier that applies them",
-        ),
-        Obstacle::Unhealthy { object, .. } => (
-            "health-timeout",
-            format!("`{tier}` gave up waiting for `{object}` before it was healthy"),
-            "raise `spec.timeout`, or let the tier wait for less",
-        ),
-        Obstacle::Refused { object, .. } => (
-            "apply-refused-once",
-            format!("the API server refused `{object}` of `{tier}` at first"),
-            "order the tier after what it needs",
-        ),
-        _ => return None,
-    };
-    let finding = Finding::new(rule, Severity::Warning, Some(Verdict::Hazard), message).with_help(help);
-    Some((rule, place(explainer, view, obstacle, finding)))
-}
-
-fn hazard_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
-    let failures = &view.record.failures;
-    let Some(first) = failures.first() else {
-        return String::new();
-    };
-    let attempts = if failures.len() == 1 {
-        "one attempt".to_owned()
-    } else {
-        format!("{} attempts", failures.len())
-    };
-    let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
-    format!(
-        "In the rehearsal {attempts} failed, first at {:.1} s with \"{}\", and the tier was Ready only at {ready:.1} s.",
-        explainer.seconds(first.ended_at),
-        first_line(&first.failure.message)
-    )
-}
-
 fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
     let now = explainer.seconds(explainer.world.now());
     let Some(last) = view.record.failures.last() else {
@@ -584,65 +325,6 @@ fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
         "In the rehearsal {attempts} failed{applied}; the last one said \"{}\", and after {now:.0} s nothing changes any more.",
         first_line(&last.failure.message)
     )
-}
-
-/// HelmReleases that never become Ready although their tier is: nothing waits for them, so no tier tells.
-fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (name, record) in explainer.world.releases.releases() {
-        let Some(failure) = record.last_failure.as_ref().filter(|_| !record.settled) else {
-            continue;
-        };
-        let id = crate::waits::release_id(name);
-        let Some(tier) = explainer.by_id.get(&id).and_then(|tier| explainer.tier(tier)) else {
-            continue;
-        };
-        // A release that waits for another stuck one, or for a tier that never applies, is not to blame.
-        let is_secondary = failure.obstacles.iter().any(|obstacle| match obstacle {
-            Obstacle::Release { state, .. } => *state != DependencyState::Missing,
-            Obstacle::Source { source } => explainer.by_id.contains_key(source),
-            Obstacle::VariableSource { object } => explainer.by_id.contains_key(object),
-            _ => false,
-        });
-        if !tier.is_done() || is_secondary {
-            continue;
-        }
-        let mut finding = Finding::new(
-            "release-never-ready",
-            Severity::Warning,
-            Some(Verdict::Hazard),
-            format!("`{id}` is never Ready, and nothing waits for it"),
-        )
-        .with_tier(&tier.name)
-        .with_object(&id)
-        .with_why(format!(
-            "`{}` applies it and is Ready all the same. helm-controller says \"{}\".",
-            tier.name,
-            first_line(&failure.message)
-        ))
-        .with_help("correct what the message names; with `wait: true` the tier would tell");
-        if let Some(rendered) = explainer.rendered(&id) {
-            finding.location = Some(Location::new(
-                &rendered.origin.file,
-                rendered.origin.line.max(1),
-                1,
-            ));
-        }
-        findings.push(finding);
-    }
-    findings
-}
-
-/// Flux's own pods need a network.
-fn no_network(script: &Script) -> Finding {
-    Finding::new(
-        "network-missing",
-        Severity::Error,
-        Some(Verdict::NeverReady),
-        format!("nothing ever starts: {} brings no network plugin, and no bootstrap stage installs one", script.stage.distribution),
-    )
-    .with_why("Flux runs in pods, and pods stay pending until a node has a network")
-    .with_help("install the network plugin before Flux, and list that under `baseline.bootstrap` in `firstpass.yaml`")
 }
 
 fn deadlock(rule: &str, message: String) -> Finding {

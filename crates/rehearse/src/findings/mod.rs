@@ -1,0 +1,220 @@
+//! From what stood in the way to findings: one per rule, tier and cause.
+//!
+//! What follows from the files alone is found by the rules already. A run adds its evidence to those findings, and findings
+//! of its own for what only playing shows. Where both speak of the same thing, the more severe one stays.
+
+mod hazard;
+mod stall;
+
+use firstpass_controllers::kustomization::{DependencyState, Obstacle};
+use firstpass_diagnostics::{Finding, Location, Severity, Verdict};
+use firstpass_flux::names;
+use firstpass_object::ObjectId;
+
+use crate::explain::{Explainer, TierView};
+use crate::rehearsal::Script;
+use crate::why::first_line;
+
+/// A finding of the run, before it meets those of the rules.
+struct Own {
+    finding: Finding,
+    evidence: String,
+}
+
+/// Everything that there is to say about a run.
+pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = script.findings.to_vec();
+    if !script.starts() {
+        let is_said = findings.iter().any(|finding| finding.rule == "network-missing");
+        if !is_said {
+            findings.push(no_network(script));
+        }
+        return findings;
+    }
+    for view in &explainer.tiers {
+        let own = if view.is_done() {
+            hazard::hazards(explainer, view)
+        } else {
+            stall::stalls(explainer, view)
+        };
+        for own in own {
+            attach(&mut findings, own, view, explainer);
+        }
+    }
+    findings.extend(stuck_releases(explainer));
+    if explainer.end == firstpass_sim::End::Livelock {
+        findings.push(
+            Finding::new(
+                "livelock",
+                Severity::Error,
+                Some(Verdict::NeverReady),
+                "the cluster changes all the time and never comes to rest",
+            )
+            .with_why("the same states came again and again without anything new")
+            .with_help("look at the trace for what changes back and forth, such as one object in two tiers"),
+        );
+    }
+    findings
+}
+
+/// Adds a finding of the run to those that are known: as evidence where a rule has found the same, else beside them.
+fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Explainer<'_>) {
+    let Own {
+        mut finding,
+        evidence,
+    } = own;
+    let concerns = |known: &Finding| {
+        let object = finding.object.as_ref();
+        known.tier == finding.tier
+            && (known.object.as_ref() == object
+                || object.is_some_and(|object| known.related.contains(object)))
+    };
+    let circle = explainer.circles.get(&view.name);
+    let same_circle = |known: &Finding| {
+        finding.verdict == Some(Verdict::Deadlock)
+            && known.verdict == Some(Verdict::Deadlock)
+            && circle.is_some_and(|circle| known.tier.as_ref().is_some_and(|tier| circle.contains(tier)))
+    };
+    let same_tier = |known: &Finding| known.rule == finding.rule && known.tier == finding.tier;
+    let best = findings
+        .iter()
+        .position(|known| known.rule == finding.rule && concerns(known))
+        .or_else(|| {
+            findings.iter().position(|known| {
+                known.verdict >= finding.verdict && known.verdict.is_some() && concerns(known)
+            })
+        })
+        .or_else(|| findings.iter().position(same_circle))
+        .or_else(|| {
+            findings
+                .iter()
+                .position(|known| known.verdict >= finding.verdict && same_tier(known))
+        });
+    match best {
+        Some(index) => {
+            let known = &mut findings[index];
+            add_evidence(known, &evidence);
+            for tier in finding.blocks {
+                if !known.blocks.contains(&tier) && known.tier.as_ref() != Some(&tier) {
+                    known.blocks.push(tier);
+                }
+            }
+        }
+        None => {
+            // What a rule took for a lesser evil is the same thing, seen better.
+            findings.retain(|known| {
+                !(concerns(known) && known.verdict.is_some() && known.verdict < finding.verdict)
+            });
+            add_evidence(&mut finding, &evidence);
+            findings.push(finding);
+        }
+    }
+}
+
+fn add_evidence(finding: &mut Finding, evidence: &str) {
+    if evidence.is_empty() || finding.why.contains(evidence) {
+        return;
+    }
+    if !finding.why.is_empty() {
+        if !finding.why.ends_with(['.', '!', '?', ':']) {
+            finding.why.push('.');
+        }
+        finding.why.push(' ');
+    }
+    finding.why.push_str(evidence);
+}
+
+/// Puts tier, object, place and consequences on a finding.
+fn place(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle, finding: Finding) -> Finding {
+    let tier = &view.name;
+    let mut finding = finding.with_tier(tier).with_blocks(explainer.blocked_by(tier));
+    let fallback = ObjectId::new(
+        names::KUSTOMIZE_GROUP,
+        names::KUSTOMIZATION,
+        Some(&tier.namespace),
+        &tier.name,
+    );
+    let object = obstacle.object().cloned().unwrap_or_else(|| fallback.clone());
+    if finding.object.is_none() {
+        finding = finding.with_object(&object);
+    }
+    let rendered = explainer
+        .rendered(&object)
+        .or_else(|| explainer.rendered(&fallback));
+    if let Some(rendered) = rendered {
+        finding.location = Some(Location::new(
+            &rendered.origin.file,
+            rendered.origin.line.max(1),
+            1,
+        ));
+    } else {
+        finding.location = explainer
+            .script
+            .cluster
+            .tier(tier)
+            .and_then(|tier| tier.location.clone());
+    }
+    finding
+}
+
+/// HelmReleases that never become Ready although their tier is: nothing waits for them, so no tier tells.
+fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, record) in explainer.world.releases.releases() {
+        let Some(failure) = record.last_failure.as_ref().filter(|_| !record.settled) else {
+            continue;
+        };
+        let id = crate::waits::release_id(name);
+        let Some(tier) = explainer.by_id.get(&id).and_then(|tier| explainer.tier(tier)) else {
+            continue;
+        };
+        // A release that waits for another stuck one, or for a tier that never applies, is not to blame.
+        let is_secondary = failure.obstacles.iter().any(|obstacle| match obstacle {
+            Obstacle::Release { release, state } => {
+                *state != DependencyState::Missing
+                    || explainer.by_id.contains_key(&crate::waits::release_id(release))
+            }
+            Obstacle::Source { source } => explainer.by_id.contains_key(source),
+            Obstacle::VariableSource { object } => explainer.by_id.contains_key(object),
+            _ => false,
+        });
+        if !tier.is_done() || is_secondary {
+            continue;
+        }
+        let mut finding = Finding::new(
+            "release-never-ready",
+            Severity::Warning,
+            Some(Verdict::Hazard),
+            format!("`{id}` is never Ready, and nothing waits for it"),
+        )
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_why(format!(
+            "`{}` applies it and is Ready all the same. helm-controller says \"{}\".",
+            tier.name,
+            first_line(&failure.message)
+        ))
+        .with_help("correct what the message names; with `wait: true` the tier would tell");
+        if let Some(rendered) = explainer.rendered(&id) {
+            finding.location = Some(Location::new(
+                &rendered.origin.file,
+                rendered.origin.line.max(1),
+                1,
+            ));
+        }
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Flux's own pods need a network.
+fn no_network(script: &Script) -> Finding {
+    Finding::new(
+        "network-missing",
+        Severity::Error,
+        Some(Verdict::NeverReady),
+        format!("nothing ever starts: {} brings no network plugin, and no bootstrap stage installs one", script.stage.distribution),
+    )
+    .with_why("Flux runs in pods, and pods stay pending until a node has a network")
+    .with_help("install the network plugin before Flux, and list that under `baseline.bootstrap` in `firstpass.yaml`")
+}
