@@ -49,7 +49,7 @@ const ENTRIES: [(&str, &[&str]); 8] = [
 const RUN_ONLY: [&str; 6] = [
     "release-never-ready",
     "health-timeout",
-    "apply-refused-once",
+    "attempt-failed",
     "source-missing",
     "never-healthy",
     "livelock",

@@ -76,8 +76,9 @@ fn a_hundred_tiers_with_three_thousand_objects() {
             .iter()
             .all(|tier| tier.failed_attempts == 0)
     );
-    // Debug builds are for correctness; only a release build has to be fast.
+    // Debug builds are for correctness; only a release build has to be fast. It takes about 0.3 s of two idle cores; the
+    // limit leaves room for a busy machine.
     if !cfg!(debug_assertions) {
-        assert!(played.as_secs_f64() < 1.0, "{played:?}");
+        assert!(played.as_secs_f64() < 2.0, "{played:?}");
     }
 }

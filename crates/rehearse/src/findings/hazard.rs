@@ -94,7 +94,7 @@ fn hazard(
             "raise `spec.timeout`, or let the tier wait for less",
         ),
         Obstacle::Refused { object, .. } => (
-            "apply-refused-once",
+            "attempt-failed",
             format!("the API server refused `{object}` of `{tier}` at first"),
             "order the tier after what it needs",
         ),

@@ -41,7 +41,15 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
             attach(&mut findings, own, view, explainer);
         }
     }
-    findings.extend(stuck_releases(explainer));
+    for finding in stuck_releases(explainer) {
+        // A rule may have said why already.
+        let is_said = findings
+            .iter()
+            .any(|known| known.object == finding.object && known.severity >= Severity::Warning);
+        if !is_said {
+            findings.push(finding);
+        }
+    }
     if explainer.end == firstpass_sim::End::Livelock {
         findings.push(
             Finding::new(
