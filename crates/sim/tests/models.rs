@@ -45,6 +45,7 @@ fn repository(name: &str, url: &str) -> Value {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "literals read better as they are")]
 fn release(name: &str, chart: &str, version: &str, repository: &str, spec: Value) -> Value {
     let mut release = json!({
         "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",

@@ -1,0 +1,122 @@
+//! Two ways to a verdict that must agree (DESIGN section 3): what follows from the files, and what a run shows.
+//!
+//! - A tier that the rules call stuck is not Ready in the run.
+//! - A tier that the run finds at fault is at fault by the rules as well, but for what only playing shows.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use common::{How, directory, overlaid, script};
+use firstpass_diagnostics::{Finding, Verdict};
+use firstpass_rehearse::{Script, run_rule};
+use firstpass_source::Tree;
+
+fn is_stuck(finding: &&Finding) -> bool {
+    finding.verdict.is_some_and(Verdict::is_failure)
+}
+
+/// What the two disagree about.
+fn disagreements(name: &str, script: &Script) -> Vec<String> {
+    let how = How::default();
+    let static_tiers: BTreeSet<_> = script
+        .findings
+        .iter()
+        .filter(is_stuck)
+        .filter_map(|finding| finding.tier.clone())
+        .collect();
+    let alone = Script {
+        findings: Arc::from([]),
+        ..script.clone()
+    }
+    .rehearse(&how.options);
+    let mut disagreements = Vec::new();
+    for finding in script.findings.iter().filter(is_stuck) {
+        let Some(tier) = &finding.tier else { continue };
+        let ready = alone
+            .report
+            .tiers
+            .iter()
+            .any(|view| view.name == *tier && view.ready_at_s.is_some());
+        if ready {
+            disagreements.push(format!(
+                "{name}: by {} `{tier}` is stuck, and the run says it is Ready",
+                finding.rule
+            ));
+        }
+    }
+    for finding in alone.report.findings.iter().filter(is_stuck) {
+        let Some(tier) = &finding.tier else { continue };
+        if !static_tiers.contains(tier) && run_rule(&finding.rule).is_none() {
+            disagreements.push(format!(
+                "{name}: the run finds {} at `{tier}`, and no rule does: {}",
+                finding.rule, finding.message
+            ));
+        }
+    }
+    disagreements
+}
+
+fn check(name: &str, tree: Arc<dyn Tree>, entry: &str, all: &mut Vec<String>) {
+    all.extend(disagreements(name, &script(tree, entry, &How::default())));
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the cases and stories are read from disk"
+)]
+fn rules_and_runs_agree() {
+    let mut all = Vec::new();
+    let example = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/home-network"
+    ));
+    check("home-network", directory(&example), "clusters/prod", &mut all);
+    let stories = std::fs::read_dir(example.join("stories"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut stories: Vec<PathBuf> = stories.filter(|path| path.is_dir()).collect();
+    stories.sort();
+    for story in stories {
+        let name = story.file_name().unwrap().to_string_lossy().into_owned();
+        check(&name, overlaid(&example, &story), "clusters/prod", &mut all);
+    }
+    if let Some(cases) = firstpass_testing::shared("cases") {
+        let mut cases: Vec<PathBuf> = std::fs::read_dir(&cases)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        cases.sort();
+        for case in cases.iter().filter(|case| case.join("repo").is_dir()) {
+            let text = std::fs::read_to_string(case.join("expect.yaml")).unwrap();
+            let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
+            let name = case.file_name().unwrap().to_string_lossy().into_owned();
+            check(
+                &name,
+                directory(&case.join("repo")),
+                expect["entry"].as_str().unwrap(),
+                &mut all,
+            );
+        }
+    }
+    assert!(all.is_empty(), "\n{}", all.join("\n"));
+}
+
+#[test]
+fn a_report_is_the_same_every_time() {
+    let example = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/home-network"
+    ));
+    let play = || {
+        let how = How::default();
+        let script = script(directory(&example), "clusters/prod", &how);
+        let rehearsal = script.rehearse(&how.options);
+        (rehearsal.trace(), format!("{:?}", rehearsal.report))
+    };
+    assert_eq!(play(), play());
+}
