@@ -83,6 +83,12 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
             && known.verdict == Some(Verdict::Deadlock)
             && circle.is_some_and(|circle| known.tier.as_ref().is_some_and(|tier| circle.contains(tier)))
     };
+    // Why a build fails has rules of its own: a duplicate, a variable, a Secret that nobody decrypts.
+    let explains_build = |known: &Finding| {
+        finding.rule == "build-failed"
+            && known.tier == finding.tier
+            && known.verdict == Some(Verdict::Invalid)
+    };
     let same_tier = |known: &Finding| known.rule == finding.rule && known.tier == finding.tier;
     let best = findings
         .iter()
@@ -92,6 +98,7 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
                 known.verdict >= finding.verdict && known.verdict.is_some() && concerns(known)
             })
         })
+        .or_else(|| findings.iter().position(explains_build))
         .or_else(|| findings.iter().position(same_circle))
         .or_else(|| {
             findings
