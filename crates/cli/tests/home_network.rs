@@ -209,7 +209,7 @@ fn the_other_stories_say_what_their_pages_say() {
         (
             "no-apps-vms-edge",
             "hazard",
-            Some(("kind-without-edge", "flux-system/apps-vms")),
+            Some(("read-once-without-edge", "flux-system/apps-vms")),
         ),
     ];
     for (story, verdict, finding_at) in table {

@@ -33,7 +33,19 @@ impl Error {
 
     /// What a text that is no YAML amounts to.
     pub(crate) fn unreadable(file: &RepoPath, error: &ParseError) -> Error {
-        Error::new(format!("`{file}` is not valid YAML: {}", error.message)).at(file, error.mark)
+        let message = &error.message;
+        let help = if message.contains("alias") {
+            "write the values out, or use fewer aliases of aliases: the API server would not take an object of this size"
+        } else if message.contains("levels deep") {
+            "no Kubernetes object is nested this deeply; look for brackets or indentation that never end"
+        } else if message.contains("UTF-8") {
+            "save the file as UTF-8; binary content belongs into a generator's `files`"
+        } else {
+            "correct the text at this place; what comes before it was read"
+        };
+        Error::new(format!("`{file}` is not valid YAML: {message}"))
+            .at(file, error.mark)
+            .help(help)
     }
 
     /// Points at a place, unless the error already points at one.
