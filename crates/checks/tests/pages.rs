@@ -65,6 +65,44 @@ fn every_page_belongs_to_a_rule() {
     assert_eq!(names, rules);
 }
 
+#[test]
+fn the_table_of_rules_is_up_to_date() {
+    let mut table = String::from("\n| rule | finds | level | verdict |\n|---|---|---|---|\n");
+    for rule in RULES {
+        let verdict = rule.verdict.map_or("-".to_owned(), |verdict| verdict.to_string());
+        let Rule {
+            name,
+            summary,
+            severity,
+            ..
+        } = rule;
+        let _ = writeln!(
+            table,
+            "| [{name}]({name}.md) | {summary} | {severity} | {verdict} |"
+        );
+    }
+    let path = pages().join("README.md");
+    #[expect(clippy::disallowed_methods, reason = "the page that this test keeps")]
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- rules: begin -->\n", "\n<!-- rules: end -->");
+    let (head, rest) = page
+        .split_once(begin)
+        .expect("the page marks where the table begins");
+    let tail = rest
+        .split_once(end.trim_start())
+        .expect("the page marks where the table ends")
+        .1;
+    let expected = format!("{head}{begin}{table}{end}{tail}");
+    if page != expected && bless() {
+        std::fs::write(path, expected).unwrap();
+        return;
+    }
+    assert!(
+        page == expected,
+        "docs/rules/README.md: run the test with FIRSTPASS_BLESS=1"
+    );
+}
+
 fn try_page(rule: &Rule) -> Result<(), String> {
     let (_, rest) = rule.page.split_once("\n## Bad\n").ok_or("no part `## Bad`")?;
     let (bad, good) = rest.split_once("\n## Good\n").ok_or("no part `## Good`")?;
