@@ -4,7 +4,7 @@
 //! it meanwhile waits until it is done. Among the keys that are due, a higher priority goes first, then who was due first,
 //! then who was added first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_apiserver::{Duration, Time};
 
@@ -24,14 +24,22 @@ pub(crate) enum Flavor {
 #[derive(Clone, Debug)]
 pub(crate) struct WorkQueue<K: Ord> {
     flavor: Flavor,
-    /// What is to be looked at, by key.
-    pending: BTreeMap<K, Entry>,
+    /// What is to be looked at.
+    pending: Lane<K>,
     /// With [`Flavor::Delaying`], entries that wait for their time beside one that is due at once.
-    delayed: BTreeMap<K, Entry>,
-    /// Keys that a worker holds, and how often each failed in a row.
-    locked: BTreeMap<K, ()>,
+    delayed: Lane<K>,
+    /// What was added for keys that a worker holds; it is pending once they are done.
+    held: BTreeMap<K, Option<Entry>>,
+    /// How often each key failed in a row.
     failures: BTreeMap<K, u32>,
     sequence: u64,
+}
+
+/// Entries by key, and by when they are due.
+#[derive(Clone, Debug)]
+struct Lane<K: Ord> {
+    entries: BTreeMap<K, Entry>,
+    by_time: BTreeSet<(Time, u64, K)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +59,9 @@ impl<K: Ord + Clone> WorkQueue<K> {
     pub(crate) fn new(flavor: Flavor) -> WorkQueue<K> {
         WorkQueue {
             flavor,
-            pending: BTreeMap::new(),
-            delayed: BTreeMap::new(),
-            locked: BTreeMap::new(),
+            pending: Lane::new(),
+            delayed: Lane::new(),
+            held: BTreeMap::new(),
             failures: BTreeMap::new(),
             sequence: 0,
         }
@@ -88,47 +96,54 @@ impl<K: Ord + Clone> WorkQueue<K> {
     /// Takes the key whose turn it is and locks it.
     pub(crate) fn take(&mut self, now: Time) -> Option<K> {
         self.promote(now);
-        let due = self
-            .pending
-            .iter()
-            .filter(|(key, entry)| entry.due <= now && !self.locked.contains_key(key));
-        let (key, _) = due.min_by_key(|(_, entry)| (-entry.priority, entry.due, entry.sequence))?;
-        let key = key.clone();
+        let key = self.pending.first_due(now)?;
         self.pending.remove(&key);
-        self.locked.insert(key.clone(), ());
+        self.held.insert(key.clone(), None);
         Some(key)
     }
 
     /// Unlocks a key.
     pub(crate) fn done(&mut self, key: &K) {
-        self.locked.remove(key);
+        if let Some(Some(entry)) = self.held.remove(key) {
+            self.pending.merge(key.clone(), entry);
+        }
     }
 
     /// Drops whatever is pending for a key, since its object is gone.
     pub(crate) fn remove(&mut self, key: &K) {
         self.pending.remove(key);
         self.delayed.remove(key);
+        if let Some(held) = self.held.get_mut(key) {
+            *held = None;
+        }
         self.failures.remove(key);
     }
 
     /// When the key is due.
     pub(crate) fn due(&self, key: &K) -> Option<Time> {
-        let entries = [self.pending.get(key), self.delayed.get(key)];
+        let held = self.held.get(key).and_then(Option::as_ref);
+        let entries = [self.pending.entries.get(key), self.delayed.entries.get(key), held];
         entries.into_iter().flatten().map(|entry| entry.due).min()
     }
 
     /// When the next key that no worker holds is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        let entries = self.pending.iter().chain(&self.delayed);
-        entries
-            .filter(|(key, _)| !self.locked.contains_key(key))
-            .map(|(_, entry)| entry.due)
-            .min()
+        let delayed = self
+            .delayed
+            .by_time
+            .iter()
+            .find(|(_, _, key)| !self.held.contains_key(key));
+        let next = [self.pending.by_time.first(), delayed];
+        next.into_iter().flatten().map(|(due, _, _)| *due).min()
     }
 
-    /// Keys that are due, whether a worker is free or not.
+    /// Keys that are due and that no worker holds.
     pub(crate) fn due_count(&self, now: Time) -> usize {
-        self.pending.values().filter(|entry| entry.due <= now).count()
+        self.pending
+            .by_time
+            .iter()
+            .take_while(|(due, _, _)| *due <= now)
+            .count()
     }
 
     fn insert(&mut self, key: K, due: Time, priority: i32, at_once: bool) {
@@ -138,50 +153,70 @@ impl<K: Ord + Clone> WorkQueue<K> {
             priority,
             sequence: self.sequence,
         };
-        match self.flavor {
-            Flavor::Priority => merge(&mut self.pending, key, entry),
-            Flavor::Delaying if at_once => {
-                merge(
-                    &mut self.pending,
-                    key,
-                    Entry {
-                        priority: PRIORITY_NORMAL,
-                        ..entry
-                    },
-                );
-            }
-            Flavor::Delaying => merge(&mut self.delayed, key, entry),
+        let is_delayed = self.flavor == Flavor::Delaying && !at_once;
+        if is_delayed {
+            self.delayed.merge(key, entry);
+        } else if let Some(held) = self.held.get_mut(&key) {
+            *held = Some(held.map_or(entry, |present| present.merged(entry)));
+        } else {
+            self.pending.merge(key, entry);
         }
     }
 
     /// With the older queue, moves what has become due among the rest.
     fn promote(&mut self, now: Time) {
-        let due: Vec<K> = self
-            .delayed
-            .iter()
-            .filter(|(_, entry)| entry.due <= now)
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in due {
-            if let Some(entry) = self.delayed.remove(&key) {
-                merge(&mut self.pending, key, entry);
+        while let Some(key) = self.delayed.first_due(now) {
+            let Some(entry) = self.delayed.remove(&key) else {
+                return;
+            };
+            match self.held.get_mut(&key) {
+                Some(held) => *held = Some(held.map_or(entry, |present| present.merged(entry))),
+                None => self.pending.merge(key, entry),
             }
         }
     }
 }
 
-/// One entry per key: the earliest due time and the highest priority win, the place in the queue stays.
-fn merge<K: Ord>(entries: &mut BTreeMap<K, Entry>, key: K, entry: Entry) {
-    entries
-        .entry(key)
-        .and_modify(|present| {
-            if entry.due < present.due {
-                present.due = entry.due;
-                present.sequence = entry.sequence;
-            }
-            present.priority = present.priority.max(entry.priority);
-        })
-        .or_insert(entry);
+impl<K: Ord + Clone> Lane<K> {
+    fn new() -> Lane<K> {
+        Lane {
+            entries: BTreeMap::new(),
+            by_time: BTreeSet::new(),
+        }
+    }
+
+    /// Whose turn it is among those that are due.
+    fn first_due(&self, now: Time) -> Option<K> {
+        let due = self.by_time.iter().take_while(|(due, _, _)| *due <= now);
+        let turn = |(due, sequence, key): &&(Time, u64, K)| {
+            let priority = self.entries.get(key).map_or(0, |entry| entry.priority);
+            (-priority, *due, *sequence)
+        };
+        due.min_by_key(turn).map(|(_, _, key)| key.clone())
+    }
+
+    fn merge(&mut self, key: K, entry: Entry) {
+        let merged = self.remove(&key).map_or(entry, |present| present.merged(entry));
+        self.by_time.insert((merged.due, merged.sequence, key.clone()));
+        self.entries.insert(key, merged);
+    }
+
+    fn remove(&mut self, key: &K) -> Option<Entry> {
+        let entry = self.entries.remove(key)?;
+        self.by_time.remove(&(entry.due, entry.sequence, key.clone()));
+        Some(entry)
+    }
+}
+
+impl Entry {
+    /// The earliest due time and the highest priority win; the place in the queue stays, unless the time moves.
+    fn merged(self, other: Entry) -> Entry {
+        let sooner = if other.due < self.due { other } else { self };
+        Entry {
+            priority: self.priority.max(other.priority),
+            ..sooner
+        }
+    }
 }
 
 #[cfg(test)]

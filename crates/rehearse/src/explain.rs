@@ -19,6 +19,10 @@ pub struct Explainer<'a> {
     pub(crate) end: End,
     /// The tiers in the order in which rendering met them.
     pub(crate) tiers: Vec<TierView>,
+    /// Where each tier is in `tiers`.
+    index: BTreeMap<TierName, usize>,
+    /// The tiers that wait for each tier, by index.
+    waiting_for: BTreeMap<TierName, Vec<usize>>,
     /// The tier that applies each object, the first one where several do.
     pub(crate) by_id: BTreeMap<ObjectId, TierName>,
     /// The tiers that wait for themselves, each with everybody in its circle.
@@ -65,6 +69,8 @@ impl<'a> Explainer<'a> {
             world,
             end,
             tiers: Vec::new(),
+            index: BTreeMap::new(),
+            waiting_for: BTreeMap::new(),
             by_id,
             circles: BTreeMap::new(),
         };
@@ -74,6 +80,21 @@ impl<'a> Explainer<'a> {
             .iter()
             .map(|tier| explainer.view(tier))
             .collect();
+        explainer.index = explainer
+            .tiers
+            .iter()
+            .enumerate()
+            .map(|(index, tier)| (tier.name.clone(), index))
+            .collect();
+        for (index, view) in explainer.tiers.iter().enumerate() {
+            for other in view.waits.iter().flat_map(|wait| &wait.tiers) {
+                explainer
+                    .waiting_for
+                    .entry(other.clone())
+                    .or_default()
+                    .push(index);
+            }
+        }
         let stuck: BTreeMap<TierName, Vec<Wait>> = explainer
             .tiers
             .iter()
@@ -94,7 +115,7 @@ impl<'a> Explainer<'a> {
 
     /// One tier at the end of the run.
     pub(crate) fn tier(&self, name: &TierName) -> Option<&TierView> {
-        self.tiers.iter().find(|tier| tier.name == *name)
+        self.index.get(name).map(|index| &self.tiers[*index])
     }
 
     /// Seconds since Flux started.
@@ -116,20 +137,13 @@ impl<'a> Explainer<'a> {
     /// The tiers that never applied and that wait, through any chain, for this one.
     pub(crate) fn blocked_by(&self, tier: &TierName) -> Vec<TierName> {
         let mut behind: BTreeSet<&TierName> = BTreeSet::from([tier]);
-        loop {
-            let before = behind.len();
-            for view in self
-                .tiers
-                .iter()
-                .filter(|view| !view.is_done() && !view.has_applied())
-            {
-                let waits = view.waits.iter().flat_map(|wait| &wait.tiers);
-                if waits.into_iter().any(|other| behind.contains(other)) {
-                    behind.insert(&view.name);
+        let mut open = vec![tier];
+        while let Some(cause) = open.pop() {
+            for index in self.waiting_for.get(cause).into_iter().flatten() {
+                let view = &self.tiers[*index];
+                if !view.is_done() && !view.has_applied() && behind.insert(&view.name) {
+                    open.push(&view.name);
                 }
-            }
-            if behind.len() == before {
-                break;
             }
         }
         let never_applied = self

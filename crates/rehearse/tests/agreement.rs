@@ -15,6 +15,18 @@ use firstpass_diagnostics::{Finding, Verdict};
 use firstpass_rehearse::{Script, run_rule};
 use firstpass_source::Tree;
 
+/// Public repositories, one entry each.
+const CORPUS: [(&str, &str); 8] = [
+    ("fluxcd__flux2-kustomize-helm-example", "clusters/production"),
+    ("fluxcd__flux2-multi-tenancy", "clusters/production"),
+    ("onedr0p__home-ops", "kubernetes/flux/cluster"),
+    ("billimek__k8s-gitops", "setup/flux/cluster"),
+    ("tyriis__home-ops", "kubernetes/main/flux"),
+    ("martinohmann__home-ops", "kubernetes/main/flux"),
+    ("equinor__radix-flux", "clusters/production"),
+    ("joryirving__home-ops", "kubernetes/clusters/main"),
+];
+
 fn is_stuck(finding: &&Finding) -> bool {
     finding.verdict.is_some_and(Verdict::is_failure)
 }
@@ -99,6 +111,16 @@ fn rules_and_runs_agree() {
                 &name,
                 directory(&case.join("repo")),
                 expect["entry"].as_str().unwrap(),
+                &mut all,
+            );
+        }
+    }
+    if let Some(corpus) = firstpass_testing::shared("corpus") {
+        for (repository, entry) in CORPUS {
+            check(
+                &format!("{repository} {entry}"),
+                directory(&corpus.join(repository)),
+                entry,
                 &mut all,
             );
         }

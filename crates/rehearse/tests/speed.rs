@@ -82,3 +82,24 @@ fn a_hundred_tiers_with_three_thousand_objects() {
         assert!(played.as_secs_f64() < 2.0, "{played:?}");
     }
 }
+
+#[test]
+#[ignore = "takes long; shows how the time grows"]
+#[expect(clippy::disallowed_methods, reason = "measures how long a rehearsal takes")]
+fn time_grows_with_the_number_of_tiers() {
+    for tiers in [100, 1000, 3000] {
+        let how = How {
+            without_rules: true,
+            ..How::default()
+        };
+        let script = script(Arc::new(repository(tiers, 10)), "clusters/prod", &how);
+        let begin = std::time::Instant::now();
+        let rehearsal = script.rehearse(&how.options);
+        let played = begin.elapsed();
+        let attempts: u32 = rehearsal.report.tiers.iter().map(|tier| tier.attempts).sum();
+        eprintln!(
+            "{tiers} tiers: {played:?}, {:?} per tier, {attempts} attempts",
+            played / u32::try_from(tiers).unwrap()
+        );
+    }
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
 use firstpass_flux::{ControllerSettings, HelmRelease, names};
-use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
+use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
@@ -28,6 +28,8 @@ pub struct HelmController {
     queue: WorkQueue<TierName>,
     attempts: BTreeMap<TierName, Attempt>,
     releases: BTreeMap<TierName, ReleaseRecord>,
+    /// The releases whose chart comes from a source.
+    users: BTreeMap<ObjectId, BTreeSet<TierName>>,
     workers_max: usize,
     /// Charts that nothing is known of, with a release of each.
     unknown_charts: BTreeMap<String, ObjectId>,
@@ -92,6 +94,7 @@ impl HelmController {
             queue: WorkQueue::new(flavor),
             attempts: BTreeMap::new(),
             releases: BTreeMap::new(),
+            users: BTreeMap::new(),
             workers_max: settings.helm_concurrent as usize,
             unknown_charts: BTreeMap::new(),
             assumed: BTreeMap::new(),
@@ -213,14 +216,7 @@ impl HelmController {
             return;
         }
         let id = source.id();
-        let kind = GroupKind::new(names::HELM_GROUP, names::HELM_RELEASE);
-        let users: Vec<TierName> = context
-            .server
-            .objects(&kind, None)
-            .map(|(_, object)| HelmRelease::read(object).value)
-            .filter(|release| chart_source(release).is_some_and(|source| source.id() == id))
-            .map(|release| release.name)
-            .collect();
+        let users = self.users.get(&id).cloned().unwrap_or_default();
         for user in users {
             self.queue.add(user, context.now, PRIORITY_NORMAL);
         }
@@ -242,6 +238,11 @@ impl Controller for HelmController {
             self.releases.remove(&release);
             return;
         };
+        if old.is_none_or(|old| old.get("spec") != new.get("spec"))
+            && let Some(source) = chart_source(&HelmRelease::read(new).value)
+        {
+            self.users.entry(source.id()).or_default().insert(release.clone());
+        }
         let differs = |path: &[&str]| old.is_none_or(|old| old.at(path) != new.at(path));
         let woken = differs(&["metadata", "generation"])
             || differs(&["metadata", "deletionTimestamp"])
