@@ -152,9 +152,9 @@ pub fn build(tree: &dyn Tree, directory: &RepoPath, options: &Options) -> Result
 
     let mut gathered = Accumulator::default();
     target.accumulate(&mut gathered)?;
-    finish(&mut gathered, &target.by())?;
+    finish(&mut gathered, &target.by()).map_err(|error| error.at(target.path(), Mark::NONE))?;
     let mut resources = gathered.resources;
-    drop_local(&mut resources)?;
+    drop_local(&mut resources).map_err(|error| error.at(target.path(), Mark::NONE))?;
     sort(&mut resources, target.file(), options.mode).map_err(|error| error.at(target.path(), Mark::NONE))?;
     clean_up(&mut resources, target.file(), &target.by())?;
 
@@ -177,7 +177,9 @@ fn finish(gathered: &mut Accumulator, by: &By<'_>) -> Result<(), Error> {
     let config = gathered.config().clone();
     fix_name_references(&config.name_reference, &mut gathered.resources, by)?;
     let vars = std::mem::take(&mut gathered.vars);
-    resolve_vars(&vars, &config.var_reference, &mut gathered.resources, by)
+    resolve_vars(&vars, &config.var_reference, &mut gathered.resources, by)?;
+    gathered.resources.settle_shared();
+    Ok(())
 }
 
 /// Drops the objects that are configuration of tools (F-810).

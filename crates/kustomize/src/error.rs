@@ -82,7 +82,7 @@ impl fmt::Display for Error {
             if self.line > 0 {
                 write!(f, ":{}", self.line)?;
             }
-            if self.column > 0 {
+            if self.line > 0 && self.column > 0 {
                 write!(f, ":{}", self.column)?;
             }
             f.write_str(": ")?;

@@ -31,6 +31,7 @@ pub mod scalar;
 mod schemas;
 pub mod selector;
 mod session;
+mod shared;
 mod target;
 mod transformer;
 pub mod vars;

@@ -177,7 +177,7 @@ impl Reader<'_> {
                 fields.take::<FieldSpecs>("fieldSpecs")?,
             ))
         })?;
-        ImageTag::new(image, specs)
+        ImageTag::new(image, &specs)
     }
 
     fn namespace(&self) -> Fallible<Namespace> {

@@ -43,6 +43,13 @@ impl ResMap {
         &mut self.items_mut()[position]
     }
 
+    /// Takes what was changed in one place of a resource to the other places that share the value.
+    pub(crate) fn settle_shared(&mut self) {
+        if self.items.iter().any(|resource| !resource.shared.is_empty()) {
+            self.items_mut().iter_mut().for_each(Resource::settle_shared);
+        }
+    }
+
     pub(crate) fn into_items(self) -> Vec<Resource> {
         self.items
     }

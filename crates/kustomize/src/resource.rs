@@ -16,6 +16,7 @@ use firstpass_yaml::{Map, Node, NodeKind, Style};
 use crate::resid::{Gvk, ResId};
 use crate::scalar::{self, is_nil_or_empty, text_of};
 use crate::schemas::Schemas;
+use crate::shared::SharedValues;
 
 pub(crate) use identity::{Identity, Key};
 
@@ -27,6 +28,8 @@ pub(crate) struct Resource {
     pub(crate) origin: Origin,
     /// The vars that read a field of this object.
     pub(crate) vars: Vec<String>,
+    /// Values that stand in several places of the tree and are one.
+    pub(crate) shared: SharedValues,
     schemas: Rc<Schemas>,
     ids: OnceCell<Ids>,
 }
@@ -54,6 +57,7 @@ impl Resource {
             node,
             origin,
             vars: Vec::new(),
+            shared: SharedValues::default(),
             schemas: Rc::clone(schemas),
             ids: OnceCell::new(),
         }
@@ -67,6 +71,24 @@ impl Resource {
     pub(crate) fn node_mut(&mut self) -> &mut Node {
         self.ids.take();
         &mut self.node
+    }
+
+    /// The tree for changes of fields that no name depends on.
+    pub(crate) fn fields_mut(&mut self) -> &mut Node {
+        &mut self.node
+    }
+
+    /// Forgets the names, to be read again when they are asked for.
+    pub(crate) fn forget_ids(&mut self) {
+        self.ids.take();
+    }
+
+    /// Takes what was changed in one place to the other places that share the value.
+    pub(crate) fn settle_shared(&mut self) {
+        if !self.shared.is_empty() {
+            self.ids.take();
+            self.shared.settle(&mut self.node);
+        }
     }
 
     /// Whether nothing is left of the object, because a patch deleted it.
@@ -200,6 +222,14 @@ impl Resource {
                 None => annotations.push(scalar::key(key), Node::string(value)),
             }
         }
+    }
+
+    /// Switches a note of the build on. All annotations are written anew by this, and are strings afterwards: a patch
+    /// that takes annotations away by null no longer does.
+    pub(crate) fn enable(&mut self, note: &str) {
+        let mut annotations = self.string_map("annotations");
+        annotations.insert(note.to_owned(), notes::ENABLED.to_owned());
+        self.set_string_map("annotations", &annotations);
     }
 
     /// Whether a note of the build says `enabled`.

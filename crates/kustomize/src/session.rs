@@ -11,12 +11,15 @@ use firstpass_yaml::Mark;
 use crate::loader::{Loaded, Loader};
 use crate::remote::RemoteRef;
 use crate::schemas::Schemas;
+use crate::shared::Numbers;
 use crate::{Error, Mode, Remote, Warning};
 
 /// One build.
 pub(crate) struct Session {
     policy: Remote,
     pub(crate) schemas: Rc<Schemas>,
+    /// Numbers for values that stand in several places at once.
+    pub(crate) shared: Numbers,
     remote: RefCell<Vec<RemoteRef>>,
     warnings: RefCell<Vec<Warning>>,
 }
@@ -49,6 +52,7 @@ impl Session {
         Session {
             policy,
             schemas: Rc::new(Schemas::new(mode == Mode::Flux)),
+            shared: Numbers::default(),
             remote: RefCell::default(),
             warnings: RefCell::default(),
         }

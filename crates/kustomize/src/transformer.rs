@@ -20,8 +20,8 @@ use firstpass_source::RepoPath;
 use firstpass_yaml::Node;
 
 use crate::Error;
-use crate::config::FieldSpecs;
-use crate::fieldspec::{self, Create};
+use crate::fieldspec::{Create, FieldPath, FieldSpec};
+use crate::resid::Gvk;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::session::Session;
@@ -54,22 +54,44 @@ pub(crate) struct By<'a> {
     pub(crate) file: &'a RepoPath,
 }
 
-/// Visits the fields of a resource that specs mean. Returns whether `visit` changed anything.
-fn visit_fields(
-    resource: &mut Resource,
-    specs: &FieldSpecs,
-    create: Option<&Create>,
-    visit: &mut dyn FnMut(&mut Node) -> Result<bool, Error>,
-) -> Result<bool, Error> {
-    let mut changed = false;
-    let mut visit = |node: &mut Node| {
-        changed |= visit(node)?;
-        Ok(())
-    };
-    for spec in &specs.0 {
-        if resource.gvk().is_selected_by(&spec.gvk) {
-            fieldspec::for_each(resource.node_mut(), spec, create, &mut visit)?;
+/// Field specs ready to be used on many resources.
+struct Fields {
+    fields: Vec<(Gvk, FieldPath)>,
+}
+
+impl Fields {
+    fn new<'s>(specs: impl IntoIterator<Item = &'s FieldSpec>) -> Fields {
+        let field = |spec: &FieldSpec| (spec.gvk.clone(), FieldPath::new(spec));
+        Fields {
+            fields: specs.into_iter().map(field).collect(),
         }
     }
-    Ok(changed)
+
+    /// Visits the fields of a resource that the specs mean. Returns whether `visit` changed anything.
+    fn visit(
+        &self,
+        resource: &mut Resource,
+        create: Option<&Create>,
+        visit: &mut dyn FnMut(&mut Node) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let gvk = resource.gvk();
+        let meant: Vec<&FieldPath> = self
+            .fields
+            .iter()
+            .filter(|(kind, _)| gvk.is_selected_by(kind))
+            .map(|(_, path)| path)
+            .collect();
+        let mut changed = false;
+        let mut visit = |node: &mut Node| {
+            changed |= visit(node)?;
+            Ok(())
+        };
+        for path in meant {
+            path.for_each(resource.fields_mut(), create, &mut visit)?;
+        }
+        if changed {
+            resource.forget_ids();
+        }
+        Ok(changed)
+    }
 }

@@ -75,21 +75,57 @@ pub fn for_each(
     if !Gvk::of(target).is_selected_by(&spec.gvk) {
         return Ok(());
     }
-    let parts = split_path(&spec.path, '/');
-    let mut walk = Walk {
-        create: create.filter(|_| spec.create),
-        visit,
-    };
-    let result = walk.visit(target, &parts, DEPTH_MAX);
-    result.map_err(|mut error| {
-        error.what = format!(
-            "considering field '{}' of object {}: {}",
-            spec.path,
-            ResId::of(target),
-            error.what
-        );
-        error
-    })
+    FieldPath::new(spec).for_each(target, create, visit)
+}
+
+/// The path of a field spec, cut into its parts for objects that are known to be of its kind.
+#[derive(Clone, Debug)]
+pub struct FieldPath {
+    path: String,
+    parts: Vec<String>,
+    create: bool,
+}
+
+impl FieldPath {
+    /// Cuts the path of a spec.
+    pub fn new(spec: &FieldSpec) -> FieldPath {
+        FieldPath {
+            path: spec.path.clone(),
+            parts: split_path(&spec.path, '/'),
+            create: spec.create,
+        }
+    }
+
+    /// The path as it was written.
+    pub fn text(&self) -> &str {
+        &self.path
+    }
+
+    /// Calls `visit` on every field of `target` at the path, as [`for_each`] does, whatever kind the target is of.
+    ///
+    /// # Errors
+    /// As [`for_each`].
+    pub fn for_each(
+        &self,
+        target: &mut Node,
+        create: Option<&Create>,
+        visit: &mut dyn FnMut(&mut Node) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut walk = Walk {
+            create: create.filter(|_| self.create),
+            visit,
+        };
+        let result = walk.visit(target, &self.parts, DEPTH_MAX);
+        result.map_err(|mut error| {
+            error.what = format!(
+                "considering field '{}' of object {}: {}",
+                self.path,
+                ResId::of(target),
+                error.what
+            );
+            error
+        })
+    }
 }
 
 struct Walk<'a> {

@@ -31,6 +31,7 @@ impl Target<'_, '_> {
                 .transformer
                 .apply(&mut gathered.resources, &self.by())
                 .map_err(|error| error.at(&self.path, configured.mark))?;
+            gathered.resources.settle_shared();
             if let Some(provenance) = &configured.provenance {
                 note_all(&mut gathered.resources, provenance);
             }
@@ -109,7 +110,7 @@ impl Target<'_, '_> {
             list.add("ReplicaCountTransformer", replica.mark, count);
         }
         for image in &file.images {
-            let image = ImageTag::new(image.clone(), config.images.clone())
+            let image = ImageTag::new(image.clone(), &config.images)
                 .map_err(|error| error.at(&self.path, Mark::NONE))?;
             list.add("ImageTagTransformer", Mark::NONE, image);
         }

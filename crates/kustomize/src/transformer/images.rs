@@ -3,7 +3,7 @@
 use firstpass_yaml::{Node, NodeKind};
 use regex::Regex;
 
-use super::{By, Transform, visit_fields};
+use super::{By, Fields, Transform};
 use crate::Error;
 use crate::config::FieldSpecs;
 use crate::file::Image;
@@ -17,12 +17,12 @@ const DEPTH_MAX: usize = 1_000;
 pub(crate) struct ImageTag {
     image: Image,
     pattern: Regex,
-    specs: FieldSpecs,
+    fields: Fields,
 }
 
 impl ImageTag {
     /// Prepares an entry of `images`.
-    pub(crate) fn new(image: Image, specs: FieldSpecs) -> Result<ImageTag, Error> {
+    pub(crate) fn new(image: Image, specs: &FieldSpecs) -> Result<ImageTag, Error> {
         let pattern = format!(
             "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$",
             image.name
@@ -34,7 +34,7 @@ impl ImageTag {
         Ok(ImageTag {
             image,
             pattern,
-            specs,
+            fields: Fields::new(&specs.0),
         })
     }
 
@@ -102,8 +102,8 @@ impl Transform for ImageTag {
             if resource.kind() == "CustomResourceDefinition" {
                 continue;
             }
-            let mut changed = self.search(resource.node_mut(), DEPTH_MAX)?;
-            changed |= visit_fields(resource, &self.specs, None, &mut |node| self.update(node))?;
+            let mut changed = self.search(resource.fields_mut(), DEPTH_MAX)?;
+            changed |= self.fields.visit(resource, None, &mut |node| self.update(node))?;
             if changed {
                 resource.shaped_by(transformed(by.file, "images"));
             }
@@ -202,6 +202,6 @@ mod tests {
             name: "nginx(".to_owned(),
             ..Image::default()
         };
-        assert!(ImageTag::new(image, FieldSpecs::default()).is_err());
+        assert!(ImageTag::new(image, &FieldSpecs::default()).is_err());
     }
 }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use super::By;
 use crate::Error;
 use crate::config::NameReference;
-use crate::fieldspec::{self, FieldSpec};
+use crate::fieldspec::FieldPath;
 use crate::resid::Gvk;
 use crate::resmap::{ResMap, transformed};
 use crate::resource::{Identity, Resource, notes, set_field};
@@ -29,7 +29,7 @@ pub(crate) fn fix_name_references(
         let mut changed = false;
         for rule in rules
             .iter()
-            .filter(|rule| referrer.object.original_gvk().is_selected_by(&rule.referrer))
+            .filter(|rule| referrer.object.original_gvk().is_selected_by(rule.referrer))
         {
             let reference = Reference {
                 world: &world,
@@ -37,24 +37,29 @@ pub(crate) fn fix_name_references(
                 referral: rule.referral,
                 role: rule
                     .field
-                    .path
+                    .text()
                     .ends_with("roleRef/name")
                     .then(|| referrer.role.clone())
                     .flatten(),
             };
-            fieldspec::for_each(resource.node_mut(), &rule.field, None, &mut |node| {
+            let update = &mut |node: &mut Node| {
                 changed |= reference.update(node)?;
                 Ok(())
-            })
-            .map_err(|mut error| {
-                error.what = format!(
-                    "updating name reference in '{}' field of '{}': {}",
-                    rule.field.path, referrer.object.current, error.what
-                );
-                error
-            })?;
+            };
+            rule.field
+                .for_each(resource.fields_mut(), None, update)
+                .map_err(|mut error| {
+                    error.what = format!(
+                        "updating name reference in '{}' field of '{}': {}",
+                        rule.field.text(),
+                        referrer.object.current,
+                        error.what
+                    );
+                    error
+                })?;
         }
         if changed {
+            resource.forget_ids();
             resource.shaped_by(transformed(by.file, "nameReference"));
         }
     }
@@ -64,8 +69,8 @@ pub(crate) fn fix_name_references(
 /// One field of one kind that holds names of another kind.
 struct Rule<'a> {
     referral: &'a Gvk,
-    referrer: Gvk,
-    field: FieldSpec,
+    referrer: &'a Gvk,
+    field: FieldPath,
 }
 
 fn rules(references: &[NameReference]) -> Vec<Rule<'_>> {
@@ -73,12 +78,8 @@ fn rules(references: &[NameReference]) -> Vec<Rule<'_>> {
     for reference in references {
         rules.extend(reference.referrers.0.iter().map(|spec| Rule {
             referral: &reference.referral,
-            referrer: spec.gvk.clone(),
-            field: FieldSpec {
-                gvk: Gvk::default(),
-                path: spec.path.clone(),
-                create: false,
-            },
+            referrer: &spec.gvk,
+            field: FieldPath::new(spec),
         }));
     }
     rules

@@ -2,7 +2,7 @@
 
 use firstpass_yaml::{Node, NodeKind, Scalar, Style, Tag};
 
-use super::{By, Transform, visit_fields};
+use super::{By, Fields, Transform};
 use crate::Error;
 use crate::config::FieldSpecs;
 use crate::fieldspec::Create;
@@ -96,12 +96,12 @@ impl Namespace {
             Ok(done)
         };
         if !resource.current_id().cluster_scoped {
-            let own = FieldSpecs(vec![FieldSpec {
+            let own = FieldSpec {
                 path: "metadata/namespace".to_owned(),
                 create: true,
                 ..FieldSpec::default()
-            }]);
-            visit_fields(resource, &own, Some(&create), &mut set)?;
+            };
+            Fields::new([&own]).visit(resource, Some(&create), &mut set)?;
         }
         let is_binding = matches!(resource.kind(), "RoleBinding" | "ClusterRoleBinding");
         if is_binding {
@@ -115,11 +115,12 @@ impl Namespace {
                 && (is_core || spec.path != "metadata/name")
                 && !(is_binding && subjects)
         });
-        let rest = FieldSpecs(rest.cloned().collect());
-        visit_fields(resource, &rest, Some(&create), &mut set).map_err(|mut error| {
-            error.what = format!("namespace transformation failed: {}", error.what);
-            error
-        })?;
+        Fields::new(rest)
+            .visit(resource, Some(&create), &mut set)
+            .map_err(|mut error| {
+                error.what = format!("namespace transformation failed: {}", error.what);
+                error
+            })?;
         Ok(changed)
     }
 

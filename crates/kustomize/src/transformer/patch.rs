@@ -83,10 +83,10 @@ impl Content {
                 for patch in &mut patches {
                     let options = entry.options.unwrap_or_default();
                     if options.allow_name_change {
-                        patch.set_annotation(notes::ALLOW_NAME_CHANGE, notes::ENABLED);
+                        patch.enable(notes::ALLOW_NAME_CHANGE);
                     }
                     if options.allow_kind_change {
-                        patch.set_annotation(notes::ALLOW_KIND_CHANGE, notes::ENABLED);
+                        patch.enable(notes::ALLOW_KIND_CHANGE);
                     }
                 }
                 Ok(Content::Strategic(patches))

@@ -60,6 +60,7 @@ pub(super) fn merge(resource: &mut Resource, patch: &Resource, by: &By<'_>) -> R
         resource.set_name(&name);
     }
     resource.set_namespace(&namespace);
+    resource.settle_shared();
     Ok(())
 }
 

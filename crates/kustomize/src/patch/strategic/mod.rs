@@ -270,7 +270,8 @@ fn set_field(fields: &mut Map, name: &str, patch: &mut Map) {
         }
     }
     match old {
-        Some(old) => old.clone_from(value),
+        // The place stays that of the old value: it may be one of several that share a value.
+        Some(old) => old.kind.clone_from(&value.kind),
         None => fields.push(key, value.clone()),
     }
 }
