@@ -206,12 +206,10 @@ impl<'a, 'tree> Target<'a, 'tree> {
                 target
                     .accumulate(gathered)
                     .map_err(|error| error.because(named_here.clone()))?;
-                // What a component leaves behind is added to an empty list again, where clashes show.
-                let resources = std::mem::take(&mut gathered.resources);
-                gathered
-                    .resources
-                    .append_all(resources)
-                    .map_err(|error| error.because(named_here))
+                // What a component leaves behind is added to nothing once more: clashes show, and field specs go that
+                // others cover.
+                let all = std::mem::take(gathered);
+                gathered.merge(all).map_err(|error| error.because(named_here))
             }
             (false, false) => {
                 let mut base = Accumulator::default();

@@ -129,6 +129,75 @@ metadata:
     );
 }
 
+/// kustomize shares the node of a label between the places that it puts it into.
+#[test]
+fn selectors_follow_a_label_that_is_patched() {
+    check(
+        "
+--- base/kustomization.yaml
+resources: [web.yaml]
+labels:
+- pairs: {app: one}
+  includeSelectors: true
+--- base/web.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+--- kustomization.yaml
+resources: [base]
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web, labels: {app: two}}
+",
+        "",
+        "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  labels:
+    app: two
+  name: web
+spec:
+  selector:
+    matchLabels:
+      app: two
+  template:
+    metadata:
+      labels:
+        app: two
+",
+    );
+}
+
+#[test]
+fn objects_that_renaming_made_one_are_refused() {
+    fails(
+        "
+--- kustomization.yaml
+resources: [both.yaml]
+patches:
+- target: {kind: ConfigMap, name: b}
+  patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"a\"}]'
+--- both.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+",
+        "",
+        "
+kustomization.yaml: may not add resource with an already registered id: ConfigMap.v1.[noGrp]/a.[noNs]
+  why: the first one is in both.yaml:1
+  help: keep one of them, or change the other with a patch
+",
+    );
+}
+
 #[test]
 fn lists_are_expanded_and_local_configuration_dropped() {
     check(
