@@ -80,6 +80,8 @@ pub static RULES: &[&Rule] = &[
     &namespace_missing::RULE,
     &dependency_missing::RULE,
     &release_dependency_missing::RULE,
+    &release_suspended::RULE,
+    &source_missing::RULE,
     &values_under_another_name::RULE,
     &dependency_suspended::RULE,
     &health_check_missing_object::RULE,

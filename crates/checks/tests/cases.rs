@@ -12,10 +12,16 @@ use serde_json::Value;
 use support::{findings, is_loud, line};
 
 /// Cases that the rules do not get right, with the reason. One that begins to pass has to leave the list.
-const KNOWN_GAPS: [(&str, &str); 1] = [(
-    "i01-namespace-made-by-a-chart-in-the-same-set",
-    "charts of the repository are not rendered yet",
-)];
+const KNOWN_GAPS: [(&str, &str); 2] = [
+    (
+        "a31-kind-of-a-chart-of-this-repository",
+        "charts of the repository are not rendered yet",
+    ),
+    (
+        "i01-namespace-made-by-a-chart-in-the-same-set",
+        "charts of the repository are not rendered yet",
+    ),
+];
 
 #[test]
 fn every_shared_case_has_its_verdict() {

@@ -20,6 +20,7 @@ mod namespaces;
 mod need;
 mod reads;
 mod scc;
+mod sources;
 mod tiers;
 mod waits;
 mod webhooks;
@@ -30,6 +31,7 @@ use firstpass_knowledge::Knowledge;
 use firstpass_render::RenderedCluster;
 
 pub use need::{Answer, Blocked, How, Need, Needed, Provider};
+pub use sources::misnamed_source;
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};
 pub use waits::{Deadlock, Wait, WaitStep};
 pub use world::Unknowns;

@@ -145,7 +145,7 @@ impl<'a> World<'a> {
 
     /// The objects of a tier in build order. A suspended tier applies nothing, so it needs nothing.
     pub(crate) fn objects(&self, tier: TierIndex) -> &'a [RenderedObject] {
-        self.tier(tier).objects()
+        applied_here(self.tier(tier))
     }
 
     /// Whether objects of a kind live in namespaces, as far as anybody knows.
@@ -175,7 +175,7 @@ impl<'a> World<'a> {
             {
                 self.unknowns.tiers.push(tier.name.clone());
             }
-            for object in tier.objects() {
+            for object in applied_here(tier) {
                 let id = object.id();
                 if id.is("apiextensions.k8s.io", "CustomResourceDefinition")
                     && let Some(kind) = kind_of_crd(&object.object)
@@ -200,8 +200,7 @@ impl<'a> World<'a> {
         };
         let mut releases = Vec::new();
         for (index, tier) in self.cluster.tiers.iter().enumerate() {
-            for object in tier
-                .objects()
+            for object in applied_here(tier)
                 .iter()
                 .filter(|object| HelmRelease::is(&object.object))
             {
@@ -351,6 +350,14 @@ impl Place<'_> {
     pub(crate) fn id(&self) -> ObjectId {
         self.object.id()
     }
+}
+
+/// What a tier applies to this cluster: with `kubeConfig` it applies to another one, of which nothing is known.
+fn applied_here(tier: &Tier) -> &[RenderedObject] {
+    if tier.kustomization.spec.kube_config.is_some() {
+        return &[];
+    }
+    tier.objects()
 }
 
 /// The tiers of a cluster with their edges, in the order of `cluster.tiers`.

@@ -173,6 +173,13 @@ impl Contents for RepositoryContents {
             server,
             cluster: &self.cluster,
         };
+        if tier.spec.kube_config.is_some() {
+            // It applies to another cluster, which is taken to accept it.
+            return Ok(Built {
+                unrendered: true,
+                ..Built::default()
+            });
+        }
         match self.cluster.builder.render(tier, &live) {
             Outcome::Rendered(objects) | Outcome::Suspended(objects) => Ok(built(&objects)),
             Outcome::Unrendered(_) => Ok(Built {

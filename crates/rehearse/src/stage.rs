@@ -105,8 +105,9 @@ impl Setup<'_> {
         });
         let wanted: BTreeMap<ObjectId, String> = of_releases.chain(of_tiers).collect();
         for (source, user) in wanted {
-            // An ExternalArtifact comes from its generator.
-            if defined.contains(&source) || source.kind == "ExternalArtifact" {
+            // An ExternalArtifact comes from its generator, and a slip of the pen from nobody.
+            let is_slip = firstpass_order::misnamed_source(self.cluster, &source).is_some();
+            if defined.contains(&source) || source.kind == "ExternalArtifact" || is_slip {
                 continue;
             }
             stand_in(&source, server);

@@ -1,0 +1,103 @@
+//! A source that nothing defines, although a tier or a release is to be fetched from it.
+
+use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_flux::HelmRelease;
+use firstpass_object::ObjectId;
+use firstpass_order::misnamed_source;
+use firstpass_render::{RenderedObject, Tier};
+
+use super::{circle, missing, release};
+use crate::input::At as _;
+use crate::{CheckInput, Context, Rule, Status};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    name: "source-missing",
+    summary: "a `sourceRef` or `chartRef` that names a source which nothing defines",
+    severity: Severity::Error,
+    verdict: Some(Verdict::NeverReady),
+    status: Status::Preview,
+    page: include_str!("../../../../docs/rules/source-missing.md"),
+    check,
+};
+
+fn check(input: &Context<'_>) -> Vec<Finding> {
+    let tiers = input.cluster.tiers.iter().filter_map(|tier| of_tier(input, tier));
+    let releases = release::all(input).filter_map(|(tier, object)| of_release(input, tier, object));
+    tiers.chain(releases).collect()
+}
+
+/// Sources of tiers are often made by whoever bootstraps the cluster, so only a slip counts.
+fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
+    let spec = &tier.kustomization.spec;
+    let source = tier.kustomization.source().filter(|_| !spec.suspend)?.id();
+    let meant = misnamed_source(input.cluster, &source)?;
+    let finding = RULE
+        .finding(format!(
+            "`{}` is built from `{source}`, which nothing makes: did you mean `{meant}`?",
+            tier.name
+        ))
+        .with_tier(&tier.name)
+        .with_object(&circle::object(&tier.name))
+        .with_related([source.to_string()])
+        .with_why(
+            "a Flux Kustomization whose source does not exist applies nothing, on any attempt. A `sourceRef` without a \
+             namespace means the namespace of the Flux Kustomization",
+        )
+        .with_help(format!("correct the name or the namespace: `{meant}`"))
+        .at(input.place_in_tier(tier, &["spec", "sourceRef", "name"]));
+    let index = input.graph.tiers.find(&tier.name)?;
+    Some(finding.with_blocks(input.blocked_by(index, false)))
+}
+
+/// Sources of charts are made by the repository; without one a release is never installed.
+fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
+    let read = HelmRelease::read(&object.object).value;
+    if read.spec.suspend {
+        return None;
+    }
+    let source = read.source()?.id();
+    let mut seeds = input.cluster.seeds.iter().map(RenderedObject::id);
+    let mut applied = input.cluster.objects().map(|(_, object)| object.id());
+    let is_made = seeds.any(|id| id == source) || applied.any(|id| id == source);
+    if is_made || source.kind == "ExternalArtifact" {
+        return None;
+    }
+    let id = object.id();
+    let meant = misnamed_source(input.cluster, &source);
+    let hint = hint(meant.as_ref());
+    let help = match &meant {
+        Some(meant) => format!("correct the name or the namespace: `{meant}`"),
+        None => format!("bring `{source}`, or correct the reference"),
+    };
+    let path: &[&str] = if read.spec.chart_ref.is_some() {
+        &["spec", "chartRef", "name"]
+    } else {
+        &["spec", "chart", "spec", "sourceRef", "name"]
+    };
+    let finding = RULE
+        .finding(format!(
+            "the chart of `{id}` comes from `{source}`, which nothing makes{hint}"
+        ))
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_related([source.to_string()])
+        .with_why(
+            "helm-controller waits for the source of a chart for ever. A reference without a namespace means the namespace of \
+             the release",
+        )
+        .with_help(help)
+        .at(input.repository.locate(&object.origin, path));
+    let unknowns = &input.graph.unknowns;
+    let all_seen = unknowns.tiers.is_empty() && unknowns.makers.is_empty() && !unknowns.bootstrap;
+    Some(missing::weigh(
+        release::never_installed(input, tier, &id, finding),
+        all_seen || meant.is_some(),
+    ))
+}
+
+fn hint(meant: Option<&ObjectId>) -> String {
+    meant
+        .map(|meant| format!(": did you mean `{meant}`?"))
+        .unwrap_or_default()
+}
