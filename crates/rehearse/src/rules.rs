@@ -27,13 +27,6 @@ pub static RUN_RULES: &[RunRule] = &[
         page: include_str!("../../../docs/rules/runs/never-healthy.md"),
     },
     RunRule {
-        name: "source-missing",
-        summary: "a tier whose source never has an artifact",
-        severity: Severity::Error,
-        verdict: Verdict::NeverReady,
-        page: include_str!("../../../docs/rules/runs/source-missing.md"),
-    },
-    RunRule {
         name: "livelock",
         summary: "a cluster that changes all the time and never comes to rest",
         severity: Severity::Error,

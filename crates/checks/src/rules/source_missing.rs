@@ -2,7 +2,7 @@
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_flux::HelmRelease;
-use firstpass_object::ObjectId;
+use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_order::misnamed_source;
 use firstpass_render::{RenderedObject, Tier};
 
@@ -13,7 +13,7 @@ use crate::{CheckInput, Context, Rule, Status};
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
     name: "source-missing",
-    summary: "a `sourceRef` or `chartRef` that names a source which nothing defines",
+    summary: "a source that nothing defines, or that is suspended and never has an artifact",
     severity: Severity::Error,
     verdict: Some(Verdict::NeverReady),
     status: Status::Preview,
@@ -31,6 +31,9 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
     let spec = &tier.kustomization.spec;
     let source = tier.kustomization.source().filter(|_| !spec.suspend)?.id();
+    if let Some(object) = defined(input, &source).filter(|object| is_suspended(object)) {
+        return suspended(input, tier, object);
+    }
     let meant = misnamed_source(input.cluster, &source)?;
     let finding = RULE
         .finding(format!(
@@ -47,6 +50,38 @@ fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
         .with_help(format!("correct the name or the namespace: `{meant}`"))
         .at(input.place_in_tier(tier, &["spec", "sourceRef", "name"]));
     let index = input.graph.tiers.find(&tier.name)?;
+    Some(finding.with_blocks(input.blocked_by(index, false)))
+}
+
+/// The object that defines a source.
+fn defined<'a>(input: &CheckInput<'a>, source: &ObjectId) -> Option<&'a RenderedObject> {
+    let applied = input.cluster.objects().map(|(_, object)| object);
+    let mut all = input.cluster.seeds.iter().chain(applied);
+    all.find(|object| object.id() == *source)
+}
+
+fn is_suspended(object: &RenderedObject) -> bool {
+    object.object.at(&["spec", "suspend"]) == Some(&serde_json::Value::Bool(true))
+}
+
+/// A suspended source is never fetched, so on a new cluster it has no artifact.
+fn suspended(input: &CheckInput<'_>, tier: &Tier, source: &RenderedObject) -> Option<Finding> {
+    let id = source.id();
+    let index = input.graph.tiers.find(&tier.name)?;
+    let finding = RULE
+        .finding(format!(
+            "`{}` is built from `{id}`, which is suspended and never has an artifact",
+            tier.name
+        ))
+        .with_tier(&tier.name)
+        .with_object(&circle::object(&tier.name))
+        .with_related([id.to_string()])
+        .with_why(
+            "source-controller does not fetch a suspended source. Where it was fetched before it was suspended nothing shows; \
+             on a new cluster there is no artifact, and the tier applies nothing",
+        )
+        .with_help(format!("resume `{id}`"))
+        .at(input.repository.locate(&source.origin, &["spec", "suspend"]));
     Some(finding.with_blocks(input.blocked_by(index, false)))
 }
 
