@@ -178,7 +178,10 @@ impl<'a> Explainer<'a> {
         };
         let bringers = self.bringers();
         let mut waits: Vec<Wait> = Vec::new();
-        for obstacle in &obstacles {
+        let is_ready = matches!(state, TierState::Ready | TierState::Unrendered);
+        // Everybody waits for the first artifact; that is nothing to tell of a tier that came up.
+        let is_news = |obstacle: &&Obstacle| !(is_ready && matches!(obstacle, Obstacle::Source { .. }));
+        for obstacle in obstacles.iter().filter(is_news) {
             let wait = bringers.wait(&tier.name, obstacle);
             if !waits.iter().any(|known| known.on == wait.on) {
                 waits.push(wait);

@@ -68,7 +68,13 @@ fn describe(
         let _ = writeln!(text, "{indent}`{}` is not Ready.", view.name);
     }
     for wait in &view.waits {
-        let _ = writeln!(text, "{indent}`{}` waits for {}.", view.name, waiting_text(wait));
+        let place = place_text(explainer, wait);
+        let _ = writeln!(
+            text,
+            "{indent}`{}` waits for {}{place}.",
+            view.name,
+            waiting_text(wait)
+        );
         if let Some(reason) = because(explainer, view, wait) {
             let _ = writeln!(text, "{indent}  {reason}");
         }
@@ -103,6 +109,15 @@ pub(crate) fn waiting_text(wait: &Wait) -> String {
         Some(Obstacle::UndefinedVariable { .. }) => format!("the variable `{what}`"),
         Some(_) => first_line(what).to_owned(),
     }
+}
+
+/// Where the object that waits is written.
+fn place_text(explainer: &Explainer<'_>, wait: &Wait) -> String {
+    let object = wait.obstacle.as_ref().and_then(Obstacle::object);
+    let rendered = object.and_then(|object| explainer.rendered(object));
+    rendered.map_or_else(String::new, |rendered| {
+        format!(" ({}:{})", rendered.origin.file, rendered.origin.line.max(1))
+    })
 }
 
 fn because(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> Option<String> {

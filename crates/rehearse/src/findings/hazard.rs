@@ -116,7 +116,7 @@ fn hazard_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
     };
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
     format!(
-        "In the rehearsal {attempts} failed, first at {:.1} s with \"{}\", and the tier was Ready only at {ready:.1} s.",
+        "In the rehearsal {attempts} failed, first at {:.1} s with `{}`, and the tier was Ready only at {ready:.1} s.",
         explainer.seconds(first.ended_at),
         first_line(&first.failure.message)
     )

@@ -205,7 +205,7 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
         .with_tier(&tier.name)
         .with_object(&id)
         .with_why(format!(
-            "`{}` applies it and is Ready all the same. helm-controller says \"{}\".",
+            "`{}` applies it and is Ready all the same. helm-controller says `{}`.",
             tier.name,
             first_line(&failure.message)
         ))

@@ -322,7 +322,7 @@ fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
         " and nothing of its last stage was applied"
     };
     format!(
-        "In the rehearsal {attempts} failed{applied}; the last one said \"{}\", and after {now:.0} s nothing changes any more.",
+        "In the rehearsal {attempts} failed{applied}; the last one said `{}`, and after {now:.0} s nothing changes any more.",
         first_line(&last.failure.message)
     )
 }
