@@ -8,6 +8,7 @@ use firstpass_source::RepoPath;
 use crate::Error;
 use crate::file::FieldSpec;
 use crate::file::read::{Fields, Mismatch, Read, Rules};
+use crate::first;
 use crate::resid::Gvk;
 
 pub(crate) use crds::from_crds;
@@ -132,7 +133,7 @@ impl TransformerConfig {
 
     /// Reads a file of the `configurations` field.
     pub(crate) fn read(text: &str, file: &RepoPath) -> Result<TransformerConfig, Error> {
-        let node = firstpass_yaml::parse_one(text).map_err(|error| Error::unreadable(file, &error))?;
+        let node = first::document(text, file)?;
         if node.is_null() {
             return Ok(TransformerConfig::default());
         }

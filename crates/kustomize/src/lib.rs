@@ -14,6 +14,7 @@ mod config;
 mod error;
 pub mod fieldspec;
 pub mod file;
+mod first;
 mod generator;
 mod hash;
 mod loader;

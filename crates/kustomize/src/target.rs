@@ -11,6 +11,7 @@ use crate::Error;
 use crate::accumulator::Accumulator;
 use crate::config::{self, Conflict, TransformerConfig};
 use crate::file::{API_VERSIONS, KustomizationFile, Located};
+use crate::first;
 use crate::generator::{self, Kind, merged_options};
 use crate::loader::{Entered, Loader};
 use crate::objects;
@@ -258,8 +259,8 @@ impl<'a, 'tree> Target<'a, 'tree> {
             .at(&self.path, Mark::NONE)
             .help("keep `path` or `version` of `openapi`")),
             (Some(text), None) => {
-                let document = firstpass_yaml::parse_one(&text.decode()?)
-                    .and_then(|node| node.to_json())
+                let document = first::document(&text.decode()?, &text.path)?
+                    .to_json()
                     .map_err(|error| Error::unreadable(&text.path, &error))?;
                 schemas.use_document(document).map_err(|error| {
                     Error::new(format!("invalid schema file: {error}")).at(&text.path, objects::START)
@@ -300,8 +301,8 @@ impl<'a, 'tree> Target<'a, 'tree> {
         }
         for path in &self.file.crds {
             if let Some(text) = self.site().read(path, path.mark)? {
-                let definitions = firstpass_yaml::parse_one(&text.decode()?)
-                    .and_then(|node| node.to_json())
+                let definitions = first::document(&text.decode()?, &text.path)?
+                    .to_json()
                     .map_err(|error| Error::unreadable(&text.path, &error))?;
                 let found =
                     config::from_crds(&definitions).map_err(|error| error.at(&text.path, objects::START))?;

@@ -405,6 +405,11 @@ fn flux_reads_its_root_leniently() {
         "kustomization.yaml:2:32: `newTag` must be a string, not the number 1.10\n  help: quote it: \"1.10\""
     );
     assert!(
+        KustomizationFile::read("resources: [a]\nresources:\n---\n- [", &file)
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
         KustomizationFile::read_leniently("resources: []", &file)
             .unwrap()
             .is_empty()

@@ -10,6 +10,7 @@ use super::{
     ReplacementSource, ReplacementTarget, Replica, Selector, SortOptions, Var,
 };
 use crate::Error;
+use crate::first;
 use crate::resid::{Gvk, ResId};
 
 /// The kinds of kustomization files and the one version that each of them has.
@@ -20,7 +21,7 @@ pub(crate) const API_VERSIONS: [(&str, &str); 2] = [
 
 /// Reads a whole kustomization file.
 pub(super) fn kustomization(text: &str, file: &RepoPath, rules: Rules) -> Result<KustomizationFile, Error> {
-    let node = firstpass_yaml::parse_one(text).map_err(|error| Error::unreadable(file, &error))?;
+    let node = first::document(text, file)?;
     if node.is_null() {
         return Ok(KustomizationFile::default());
     }

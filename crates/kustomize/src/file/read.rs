@@ -164,9 +164,7 @@ impl<'n> Fields<'n> {
                 .is_some_and(|key| key.eq_ignore_ascii_case(name))
             {
                 entry.taken = true;
-                if !entry.value.is_null() {
-                    found = Some(entry.value);
-                }
+                found = (!entry.value.is_null()).then_some(entry.value);
             }
         }
         found
@@ -187,9 +185,13 @@ impl<'n> Fields<'n> {
 
     /// Whether any field taken so far, but for these, has a value that Go would not call zero.
     pub(crate) fn declares_beside(&self, names: &[&str]) -> bool {
-        self.entries.iter().any(|entry| {
+        self.entries.iter().enumerate().any(|(index, entry)| {
             let key = entry.key.as_text().unwrap_or_default();
-            let counts = entry.taken && !names.iter().any(|name| key.eq_ignore_ascii_case(name));
+            let is = |name: &str| key.eq_ignore_ascii_case(name);
+            let again = |later: &Entry<'_>| later.key.as_text().is_some_and(is);
+            let counts = entry.taken
+                && !names.iter().any(|name| is(name))
+                && !self.entries[index + 1..].iter().any(again);
             counts && !entry.value.is_null() && entry.value.as_text() != Some("")
         })
     }

@@ -6,6 +6,7 @@ use super::{By, Transform};
 use crate::Error;
 use crate::file::read::{Read, Rules};
 use crate::file::{Located, Replacement, ReplacementField};
+use crate::first;
 use crate::replacement::{self, Target};
 use crate::resid::ResId;
 use crate::resmap::ResMap;
@@ -53,8 +54,7 @@ impl Replacements {
 
 /// The replacements in a file: a list of them, or one.
 fn read(file: &Text) -> Result<Vec<Replacement>, Error> {
-    let node =
-        firstpass_yaml::parse_one(&file.decode()?).map_err(|error| Error::unreadable(&file.path, &error))?;
+    let node = first::document(&file.decode()?, &file.path)?;
     match &node.kind {
         NodeKind::Seq(_) => Vec::read(&node, Rules::LENIENT),
         NodeKind::Map(_) => Replacement::read(&node, Rules::LENIENT).map(|one| vec![one]),

@@ -10,6 +10,7 @@ use crate::config::FieldSpecs;
 use crate::fieldspec::{self, Create};
 use crate::file::read::{Fields, Mismatch, Read, Rules};
 use crate::file::{FieldSpec, Located, Selector};
+use crate::first;
 use crate::resmap::{ResMap, transformed};
 use crate::scalar::{set_scalar, text_of};
 use crate::session::Site;
@@ -42,8 +43,7 @@ impl ValueAdd {
         if !file.is_empty()
             && let Some(file) = site.read(&file, file.mark)?
         {
-            let node = firstpass_yaml::parse_one(&file.decode()?)
-                .map_err(|error| Error::unreadable(&file.path, &error))?;
+            let node = first::document(&file.decode()?, &file.path)?;
             if !node.is_null() {
                 let more = Targets::read(&node, Rules::LENIENT).map_err(|error| error.in_file(&file.path))?;
                 targets.extend(more.0);
