@@ -8,16 +8,17 @@ use firstpass_flux::HelmRelease;
 use firstpass_knowledge::{
     CrdsPolicy, Effect, KindDef, Knowledge, Operator, Scope, TemplateScope, VersionPoint,
 };
-use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_object::{GroupKind, GroupVersionKind, ObjectExt, ObjectId};
 use firstpass_render::{Distribution, RenderedCluster, Sync};
+use firstpass_schema::Served;
 use firstpass_source::{RepoPath, Tree};
 use firstpass_yaml::{decode, parse_all};
 use serde_json::Value;
 
 use crate::{ChartName, Found, Helmfile, HelmfileRelease, Release};
 
-/// The Kubernetes minor version assumed where nothing says one.
-const KUBERNETES_NEWEST: &str = "1.37";
+/// The Kubernetes minors among which one is chosen where nothing says which: those that a current Flux supports.
+const KUBERNETES_MINORS: std::ops::RangeInclusive<u16> = 33..=37;
 
 /// Kinds that Flux Operator registers; it is there wherever a FluxInstance brings Flux.
 const FLUX_OPERATOR_GROUP: &str = "fluxcd.controlplane.io";
@@ -156,17 +157,13 @@ impl Stage {
             .kubernetes
             .as_ref()
             .or(cluster.entry.config.kubernetes.as_ref());
-        self.kubernetes = configured
-            .map_or(KUBERNETES_NEWEST, |version| minor_of(version))
-            .to_owned();
-        if configured.is_none() {
-            self.assume(
-                "kubernetes",
-                "cluster",
-                format!("Kubernetes {KUBERNETES_NEWEST}"),
-                "the newest known",
-            );
+        if let Some(version) = configured {
+            minor_of(version).clone_into(&mut self.kubernetes);
+            return;
         }
+        let (minor, why) = newest_that_serves(cluster);
+        self.kubernetes = format!("1.{minor}");
+        self.assume("kubernetes", "cluster", format!("Kubernetes 1.{minor}"), &why);
     }
 
     fn choose_distribution(&mut self, cluster: &RenderedCluster) {
@@ -507,6 +504,33 @@ fn twin_of<'c>(cluster: &'c RenderedCluster, entry: &HelmfileRelease) -> Option<
         release.release_name() == entry.name && release.release_namespace() == entry.namespace
             || object.name() == entry.name && object.namespace() == Some(&entry.namespace)
     })
+}
+
+/// The newest minor that serves every built-in kind in the version that the repository writes it in, and why it is that
+/// one. Where none does, the newest: then the version is the fault.
+fn newest_that_serves(cluster: &RenderedCluster) -> (u16, String) {
+    let newest = *KUBERNETES_MINORS.end();
+    let used: std::collections::BTreeSet<GroupVersionKind> =
+        cluster.objects().map(|(_, object)| object.object.gvk()).collect();
+    let refuses = |gvk: &GroupVersionKind, minor: u16| {
+        let served = firstpass_schema::served(&gvk.group, &gvk.version, &gvk.kind, minor);
+        matches!(served, Served::Removed(_) | Served::NotYet(_))
+    };
+    // A version that no minor serves says nothing about which one the cluster runs.
+    let telling = |gvk: &&GroupVersionKind| !KUBERNETES_MINORS.into_iter().all(|minor| refuses(gvk, minor));
+    let used: Vec<&GroupVersionKind> = used.iter().filter(telling).collect();
+    let fits = |minor: &u16| used.iter().all(|gvk| !refuses(gvk, *minor));
+    let chosen = KUBERNETES_MINORS.into_iter().rev().find(fits).unwrap_or(newest);
+    let why = match used.iter().find(|gvk| refuses(gvk, newest)) {
+        Some(gvk) if chosen != newest => {
+            format!(
+                "the newest that serves `{}` as {}, which the repository uses",
+                gvk.kind, gvk.version
+            )
+        }
+        _ => "the newest known".to_owned(),
+    };
+    (chosen, why)
 }
 
 /// `v1.36.2` as `1.36`.

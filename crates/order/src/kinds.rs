@@ -355,9 +355,25 @@ pub(crate) fn crd_id(name: &str) -> ObjectId {
 
 /// Nobody brings the kind. That is proven only if everything that could was seen.
 fn nobody(world: &World<'_>, kind: &GroupKind) -> Answer {
+    use firstpass_knowledge::Provider;
     let providers = world.knowledge.providers_of(&kind.group, &kind.kind);
+    // An operator that makes kinds of any name says nothing about this one.
+    let by_name = |provider: &&Provider<'_>| match provider {
+        Provider::OperatorStart { effect, .. } | Provider::OperatorObject { effect, .. } => {
+            effect
+                .kinds
+                .iter()
+                .any(|selector| selector.matches(&kind.group, &kind.kind))
+                || effect
+                    .kind_templates
+                    .iter()
+                    .any(|template| template.group == kind.group)
+        }
+        Provider::Chart { .. } | Provider::Manifest { .. } | Provider::Distribution { .. } => true,
+    };
     let mut names: Vec<&str> = providers
         .iter()
+        .filter(by_name)
         .map(firstpass_knowledge::Provider::name)
         .collect();
     names.sort_unstable();

@@ -184,14 +184,19 @@ impl Repository {
             .filter(|file| is_helmfile(file) || self.is_bootstrap_of_charts(file, entry))
             .cloned()
             .collect();
-        let shared = |file: &RepoPath| {
-            let common = file
-                .parts()
-                .zip(entry.directory.parts())
-                .take_while(|(a, b)| a == b);
-            std::cmp::Reverse(common.count())
+        let shared = |file: &RepoPath, directory: &RepoPath| {
+            file.parts()
+                .zip(directory.parts())
+                .take_while(|(a, b)| a == b)
+                .count()
         };
-        found.sort_by_key(|file| (shared(file), file.clone()));
+        // A bootstrap that lies nearer to another cluster is that cluster's.
+        let others: Vec<RepoPath> = self.entries().into_iter().map(|other| other.directory).collect();
+        found.retain(|file| {
+            let ours = shared(file, &entry.directory);
+            others.iter().all(|other| shared(file, other) <= ours)
+        });
+        found.sort_by_key(|file| (std::cmp::Reverse(shared(file, &entry.directory)), file.clone()));
         found
     }
 

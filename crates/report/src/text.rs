@@ -146,7 +146,24 @@ fn consequence(cluster: &ClusterReport) -> String {
         };
         return format!(", {} Ready{duration}, {attempts}", counted(total, "tier"));
     }
-    format!(", {ready} of {} Ready", counted(total, "tier"))
+    let unseen = cluster
+        .tiers
+        .iter()
+        .filter(|tier| tier.state == TierState::Unrendered)
+        .count();
+    let suspended = cluster
+        .tiers
+        .iter()
+        .filter(|tier| tier.state == TierState::Suspended)
+        .count();
+    let mut text = format!(", {ready} of {} Ready", counted(total, "tier"));
+    if unseen > 0 {
+        let _ = write!(text, ", {unseen} could not be seen");
+    }
+    if suspended > 0 {
+        let _ = write!(text, ", {suspended} suspended");
+    }
+    text
 }
 
 fn stage(cluster: &ClusterReport) -> String {

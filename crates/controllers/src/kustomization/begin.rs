@@ -119,7 +119,9 @@ impl KustomizationController {
         revision: String,
         context: &mut Context<'_>,
     ) {
-        self.record(tier).attempts += 1;
+        // Runs of a tier that has been Ready are routine (F-1308); what counts is how it came up.
+        let record = self.record(tier);
+        record.attempts += u32::from(record.ready_at.is_none());
         let attempt = Attempt::new(kustomization, object, revision, context);
         self.attempts.insert(tier.clone(), attempt);
     }
