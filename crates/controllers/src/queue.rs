@@ -35,11 +35,14 @@ pub(crate) struct WorkQueue<K: Ord> {
     sequence: u64,
 }
 
-/// Entries by key, and by when they are due.
+/// Entries by key, and by whose turn it is.
 #[derive(Clone, Debug)]
 struct Lane<K: Ord> {
     entries: BTreeMap<K, Entry>,
+    /// Those whose time has not come as far as anybody has looked.
     by_time: BTreeSet<(Time, u64, K)>,
+    /// Those that are due, by priority first.
+    due: BTreeSet<(i32, Time, u64, K)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -128,22 +131,13 @@ impl<K: Ord + Clone> WorkQueue<K> {
 
     /// When the next key that no worker holds is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        let delayed = self
-            .delayed
-            .by_time
-            .iter()
-            .find(|(_, _, key)| !self.held.contains_key(key));
-        let next = [self.pending.by_time.first(), delayed];
-        next.into_iter().flatten().map(|(due, _, _)| *due).min()
+        let delayed = self.delayed.next(|key| !self.held.contains_key(key));
+        self.pending.next(|_| true).into_iter().chain(delayed).min()
     }
 
     /// Keys that are due and that no worker holds.
     pub(crate) fn due_count(&self, now: Time) -> usize {
-        self.pending
-            .by_time
-            .iter()
-            .take_while(|(due, _, _)| *due <= now)
-            .count()
+        self.pending.due_count(now)
     }
 
     fn insert(&mut self, key: K, due: Time, priority: i32, at_once: bool) {
@@ -182,17 +176,39 @@ impl<K: Ord + Clone> Lane<K> {
         Lane {
             entries: BTreeMap::new(),
             by_time: BTreeSet::new(),
+            due: BTreeSet::new(),
         }
     }
 
     /// Whose turn it is among those that are due.
-    fn first_due(&self, now: Time) -> Option<K> {
-        let due = self.by_time.iter().take_while(|(due, _, _)| *due <= now);
-        let turn = |(due, sequence, key): &&(Time, u64, K)| {
-            let priority = self.entries.get(key).map_or(0, |entry| entry.priority);
-            (-priority, *due, *sequence)
-        };
-        due.min_by_key(turn).map(|(_, _, key)| key.clone())
+    fn first_due(&mut self, now: Time) -> Option<K> {
+        while self.by_time.first().is_some_and(|(due, _, _)| *due <= now) {
+            let Some((due, sequence, key)) = self.by_time.pop_first() else {
+                break;
+            };
+            let priority = self.entries.get(&key).map_or(0, |entry| entry.priority);
+            self.due.insert((-priority, due, sequence, key));
+        }
+        self.due.first().map(|(_, _, _, key)| key.clone())
+    }
+
+    /// When the next one is due, of those that pass.
+    fn next(&self, passes: impl Fn(&K) -> bool) -> Option<Time> {
+        let due = self
+            .due
+            .iter()
+            .find(|(_, _, _, key)| passes(key))
+            .map(|(_, due, _, _)| *due);
+        due.or_else(|| {
+            self.by_time
+                .iter()
+                .find(|(_, _, key)| passes(key))
+                .map(|(due, _, _)| *due)
+        })
+    }
+
+    fn due_count(&self, now: Time) -> usize {
+        self.due.len() + self.by_time.iter().take_while(|(due, _, _)| *due <= now).count()
     }
 
     fn merge(&mut self, key: K, entry: Entry) {
@@ -203,7 +219,10 @@ impl<K: Ord + Clone> Lane<K> {
 
     fn remove(&mut self, key: &K) -> Option<Entry> {
         let entry = self.entries.remove(key)?;
-        self.by_time.remove(&(entry.due, entry.sequence, key.clone()));
+        if !self.by_time.remove(&(entry.due, entry.sequence, key.clone())) {
+            self.due
+                .remove(&(-entry.priority, entry.due, entry.sequence, key.clone()));
+        }
         Some(entry)
     }
 }
