@@ -182,6 +182,8 @@ fn from_release(
     };
     let mut proofs = vec![Proof::by(at.id.clone())];
     proofs.extend(crd_proof(world, kind));
+    // Helm creates CRDs before anything that runs.
+    proofs.extend(at.workloads().map(Proof::by));
     world.answer(tier, before, provider, false, &proofs)
 }
 

@@ -3,6 +3,7 @@
 //! Only custom kinds are looked at. A webhook over built-in kinds meets nearly every tier of nearly every cluster; what
 //! happens there is for the rehearsal to show.
 
+use firstpass_baseline::PlacedWebhook;
 use firstpass_knowledge::{FailurePolicy, Webhook};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 
@@ -48,7 +49,7 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before, kinds: 
                     by: first.id(),
                     also: rest.iter().map(Place::id).collect(),
                     origin: origin_of(*first),
-                    answer: answer(world, tier, before, at),
+                    answer: answer(world, tier, before, at, placed),
                 });
             }
         }
@@ -88,7 +89,16 @@ fn is_built_in(kind: &GroupKind) -> bool {
     !firstpass_schema::kinds::versions_of(&kind.group, &kind.kind).is_empty()
 }
 
-fn answer(world: &World<'_>, tier: TierIndex, before: &Before, at: &ReleaseAt<'_>) -> Answer {
+fn answer(
+    world: &World<'_>,
+    tier: TierIndex,
+    before: &Before,
+    at: &ReleaseAt<'_>,
+    placed: &PlacedWebhook<'_>,
+) -> Answer {
+    let serves = |id: &ObjectId| {
+        id.name == placed.served_by && id.namespace.as_deref() == Some(placed.namespace.as_str())
+    };
     let void = (!at.release.waits).then(|| format!("`{}` does not wait for its pods (`disableWait`)", at.id));
     let provider = Provider {
         tier: Some(at.place.tier),
@@ -103,16 +113,12 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, at: &ReleaseAt<'_
             .map(|facts| facts.chart.file.clone())
             .unwrap_or_default(),
     };
-    match world.answer(
-        tier,
-        before,
-        provider,
-        false,
-        &[Proof {
-            object: at.id.clone(),
-            void,
-        }],
-    ) {
+    let mut proofs = vec![Proof {
+        object: at.id.clone(),
+        void,
+    }];
+    proofs.extend(at.workloads().filter(serves).map(Proof::by));
+    match world.answer(tier, before, provider, false, &proofs) {
         // What comes only after this tier cannot stand in its way on a cold start.
         Answer::Blocked { provider, .. } => Answer::Guaranteed {
             provider,

@@ -346,6 +346,17 @@ impl OperatorAt<'_> {
     }
 }
 
+impl ReleaseAt<'_> {
+    /// The workloads that the chart is known to start.
+    pub(crate) fn workloads(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        let placed = self.facts.iter().flat_map(|facts| &facts.workloads);
+        placed.map(|placed| {
+            let kind = placed.workload.kind;
+            ObjectId::new(kind.group(), kind.as_str(), Some(&placed.namespace), &placed.name)
+        })
+    }
+}
+
 impl Place<'_> {
     pub(crate) fn id(&self) -> ObjectId {
         self.object.id()
