@@ -3,6 +3,9 @@
 //! The targets run under libFuzzer and, with a plain mutator, as tests on a stable compiler.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use firstpass_kustomize::file::KustomizationFile;
+use firstpass_kustomize::{Options, build};
+use firstpass_source::{MemoryTree, RepoPath, Tree};
 use firstpass_yaml::{Node, emit, parse_all, parse_one};
 use serde_json::{Map, Value};
 
@@ -33,6 +36,43 @@ pub fn yaml_emit(data: &[u8]) {
     if let Ok(value) = value(&mut bytes, 5) {
         same_when_read_back(&value);
     }
+}
+
+/// Building never panics, gives the same twice, and what reads strictly reads leniently.
+///
+/// The bytes are files: a line `--- path` starts one. What is built is the root.
+pub fn kustomize_build(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let tree = files(text);
+    let file = RepoPath::clamped("kustomization.yaml");
+    for options in [Options::command_line(), Options::flux()] {
+        let once = build(&tree, &RepoPath::root(), &options).map(|built| built.to_yaml());
+        let twice = build(&tree, &RepoPath::root(), &options).map(|built| built.to_yaml());
+        assert_eq!(once, twice);
+    }
+    if let Ok(bytes) = tree.read(&file)
+        && let Ok(text) = firstpass_yaml::decode(&bytes)
+        && KustomizationFile::read(&text, &file).is_ok()
+    {
+        let read = KustomizationFile::read_leniently(&text, &file);
+        if let Ok(root) = read {
+            let _ = build(&tree, &RepoPath::root(), &Options::flux_with_root(root));
+        } else {
+            panic!("{:?}", read.err());
+        }
+    }
+}
+
+fn files(text: &str) -> MemoryTree {
+    let mut tree = MemoryTree::new();
+    for section in text.split("\n--- ") {
+        let section = section.strip_prefix("--- ").unwrap_or(section);
+        let (path, content) = section.split_once('\n').unwrap_or((section, ""));
+        tree.insert(path.trim(), content);
+    }
+    tree
 }
 
 fn same_when_read_back(value: &Value) {
@@ -187,5 +227,10 @@ mod tests {
     #[test]
     fn yaml_emit() {
         run("yaml_emit", super::yaml_emit);
+    }
+
+    #[test]
+    fn kustomize_build() {
+        run("kustomize_build", super::kustomize_build);
     }
 }
