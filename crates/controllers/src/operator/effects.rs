@@ -205,7 +205,7 @@ impl OperatorController {
             // The workload may be ready already, and nobody knew that it serves anything.
             let place = (namespace, server);
             if self.webhook_servers.insert(place.clone()) && is_ready_at(&place.0, &place.1, context) {
-                self.serve_soon(place, context);
+                context.server.set_service_serving(&place.0, &place.1, true);
             }
         }
         self.make_objects(key, effect, &scope, asked, context);

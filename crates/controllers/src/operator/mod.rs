@@ -94,8 +94,6 @@ enum Act {
         object: Value,
         tries: u32,
     },
-    /// A webhook's Service starts to serve.
-    Serve { namespace: String, name: String },
 }
 
 #[derive(Clone, Debug)]
@@ -158,7 +156,8 @@ impl OperatorController {
         let id = workload.id();
         let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
         if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
-            self.serve_soon(place, context);
+            // Being ready includes being reachable: a wait for the workload is a wait for its webhooks.
+            context.server.set_service_serving(&place.0, &place.1, true);
         }
         self.unblock_all(context);
         let keys: Vec<InstanceKey> = self
@@ -177,17 +176,6 @@ impl OperatorController {
             self.plan_start(&key, None, false, context);
             self.see_all_objects(&key, context);
         }
-    }
-
-    /// What a workload serves is reachable a moment after it is ready.
-    fn serve_soon(&mut self, place: (String, String), context: &Context<'_>) {
-        let subject = format!("{}/{}", place.0, place.1);
-        let delay = context.delays.delay("webhook-serve", &subject, 0);
-        let act = Act::Serve {
-            namespace: place.0,
-            name: place.1,
-        };
-        self.timers.set(context.now + delay, act);
     }
 
     /// An operator that has become ready sees what is there.
@@ -338,10 +326,6 @@ impl OperatorController {
                 object,
                 tries,
             } => self.bring(&instance, object, tries, context),
-            Act::Serve { namespace, name } => {
-                context.server.set_service_serving(&namespace, &name, true);
-                self.unblock_all(context);
-            }
         }
     }
 

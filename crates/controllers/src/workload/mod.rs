@@ -34,6 +34,8 @@ pub struct WorkloadController {
     /// Which workloads wait for an object.
     waiting: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
     timers: Timers<Timer>,
+    /// How often each workload was started, deletions and new beginnings included.
+    starts: BTreeMap<ObjectId, u64>,
     /// Objects that nothing brings and that are taken to exist all the same, with the workload that uses each.
     assumed: BTreeMap<ObjectId, ObjectId>,
 }
@@ -76,7 +78,9 @@ impl WorkloadController {
     /// A workload is new, or its template changed: its pods start again.
     fn begin(&mut self, object: &Arc<Value>, context: &mut Context<'_>) {
         let id = object.id();
-        let starts = self.workloads.get(&id).map_or(0, |record| record.starts + 1);
+        let count = self.starts.entry(id.clone()).or_default();
+        *count += 1;
+        let starts = *count - 1;
         let record = Record {
             generation: generation(object),
             stage: Stage::Pending,
@@ -139,7 +143,12 @@ impl WorkloadController {
         }
         self.reach(id, Stage::Starting, context);
         let subject = id.to_string();
-        let pull = context.delays.delay("image-pull", &subject, starts);
+        // What a Job takes includes its pull.
+        let pull = if runs_once(&object) {
+            Duration::ZERO
+        } else {
+            context.delays.delay("image-pull", &subject, starts)
+        };
         self.set_timer(context.now + pull, id, Happening::Running);
     }
 
@@ -229,14 +238,18 @@ impl WorkloadController {
 /// From running to ready. Operators that do some work before they are ready take that much longer.
 fn start_time(object: &Value, starts: u64, context: &Context<'_>) -> Duration {
     let subject = object.id().to_string();
-    if object.kind() == "Job"
-        || object.kind() == "Pod" && object.text_at(&["spec", "restartPolicy"]) == Some("Never")
-    {
+    if runs_once(object) {
         return context.delays.delay("job-run", &subject, starts);
     }
     let name = object.annotation(marks::READY_AFTER).unwrap_or("pod-start");
     let start = context.delays.delay(name, &subject, starts);
     start + crate::operator::work_before_ready(object, starts, context)
+}
+
+/// Whether the pods of a workload do their task and end.
+fn runs_once(object: &Value) -> bool {
+    object.kind() == "Job"
+        || object.kind() == "Pod" && object.text_at(&["spec", "restartPolicy"]) == Some("Never")
 }
 
 impl Controller for WorkloadController {
