@@ -520,7 +520,7 @@ fn newest_that_serves(cluster: &RenderedCluster) -> (u16, String) {
     let telling = |gvk: &&GroupVersionKind| !KUBERNETES_MINORS.into_iter().all(|minor| refuses(gvk, minor));
     let used: Vec<&GroupVersionKind> = used.iter().filter(telling).collect();
     let fits = |minor: &u16| used.iter().all(|gvk| !refuses(gvk, *minor));
-    let chosen = KUBERNETES_MINORS.into_iter().rev().find(fits).unwrap_or(newest);
+    let chosen = KUBERNETES_MINORS.rev().find(fits).unwrap_or(newest);
     let why = match used.iter().find(|gvk| refuses(gvk, newest)) {
         Some(gvk) if chosen != newest => {
             format!(
