@@ -22,6 +22,8 @@ pub struct Progress {
     pub changed_at: Time,
     /// How many such changes there were since something last came to be.
     pub changes_since_growth: u64,
+    /// How often a Service had begun or ceased to serve when last looked at.
+    serving_changes: u64,
 }
 
 impl Progress {
@@ -38,6 +40,14 @@ impl Progress {
             Arc::make_mut(&mut self.seen).insert(Arc::clone(&event.id));
             self.grown_at = event.at;
             self.changes_since_growth = 0;
+        }
+    }
+
+    /// Takes note of Services that began or ceased to serve, on which refused requests depend.
+    pub(crate) fn note_serving(&mut self, changes: u64, now: Time) {
+        if self.serving_changes != changes {
+            self.serving_changes = changes;
+            self.changed_at = now;
         }
     }
 
@@ -100,4 +110,22 @@ fn is_flux(object: &Value) -> bool {
         group,
         names::KUSTOMIZE_GROUP | names::HELM_GROUP | names::SOURCE_GROUP
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_that_begins_to_serve_is_a_change() {
+        let mut progress = Progress::default();
+        progress.note_serving(1, Time::from_secs(60));
+        assert_eq!(
+            progress.changed_at,
+            Time::from_secs(60),
+            "whoever was refused has to try again"
+        );
+        progress.note_serving(1, Time::from_secs(90));
+        assert_eq!(progress.changed_at, Time::from_secs(60), "nothing changed since");
+    }
 }

@@ -241,6 +241,8 @@ impl World {
 
     /// Tells everybody what changed, until nothing changes any more at this moment.
     fn deliver(&mut self) {
+        self.progress
+            .note_serving(self.server.serving_changes(), self.server.now());
         loop {
             self.journal.catch_up(&self.server);
             let events: Vec<Event> = self.server.events_since(self.cursor).cloned().collect();

@@ -73,6 +73,8 @@ pub struct ApiServer {
     webhooks: Arc<BTreeMap<String, Webhook>>,
     /// Services (namespace, name) that something answers behind.
     serving: Arc<BTreeSet<(String, String)>>,
+    /// How often a Service has begun or ceased to serve.
+    serving_changes: u64,
 }
 
 impl Default for Delays {
@@ -113,6 +115,7 @@ impl ApiServer {
             timer_count: 0,
             webhooks: Arc::default(),
             serving: Arc::default(),
+            serving_changes: 0,
         };
         server.create_default_namespaces();
         server

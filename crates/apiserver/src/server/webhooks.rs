@@ -45,6 +45,7 @@ impl ApiServer {
     pub fn set_service_serving(&mut self, namespace: &str, name: &str, serving: bool) {
         let service = (namespace.to_owned(), name.to_owned());
         if serving != self.serving.contains(&service) {
+            self.serving_changes += 1;
             let services = Arc::make_mut(&mut self.serving);
             if serving {
                 services.insert(service);
@@ -52,6 +53,11 @@ impl ApiServer {
                 services.remove(&service);
             }
         }
+    }
+
+    /// How often a Service has begun or ceased to serve: a change that no object shows.
+    pub fn serving_changes(&self) -> u64 {
+        self.serving_changes
     }
 
     /// Whether anything answers behind a Service.
