@@ -643,3 +643,34 @@ metadata: {name: settings}
         ("'commonLabels' is deprecated. Please use 'labels' instead.", 2)
     );
 }
+
+#[test]
+fn long_chains_of_bases_are_an_error_and_no_crash() {
+    use std::fmt::Write as _;
+
+    let chain = |length: usize| {
+        let mut fixture = String::new();
+        for level in 0..length {
+            let _ = write!(
+                fixture,
+                "--- d{level}/kustomization.yaml\nresources: [../d{}]\n",
+                level + 1
+            );
+        }
+        let _ = write!(
+            fixture,
+            "--- d{length}/kustomization.yaml\nresources: [cm.yaml]\n--- d{length}/cm.yaml\napiVersion: v1\n\
+             kind: ConfigMap\nmetadata: {{name: deep}}\n"
+        );
+        fixture
+    };
+    assert_eq!(
+        run(&chain(60), "d0", &Options::flux()).unwrap().resources.len(),
+        1
+    );
+    let error = run(&chain(100), "d0", &Options::flux()).unwrap_err();
+    assert_eq!(
+        error.what,
+        "kustomizations name each other more than 64 levels deep"
+    );
+}
