@@ -189,12 +189,12 @@ impl Reader<'_> {
                 fields.take::<String>("setRoleBindingSubjects")?,
             ))
         })?;
-        Ok(Namespace {
-            namespace: metadata.namespace,
-            specs,
+        Ok(Namespace::new(
+            metadata.namespace,
+            &specs,
             unset_only,
-            subjects: Subjects::parse(&subjects)?,
-        })
+            Subjects::parse(&subjects)?,
+        ))
     }
 
     fn affix(&self, side: Affix) -> Fallible<NameAffix> {

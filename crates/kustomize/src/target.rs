@@ -98,8 +98,7 @@ impl<'a, 'tree> Target<'a, 'tree> {
 
     /// Builds into `gathered`: empty for a kustomization, what the parent has so far for a component.
     pub(crate) fn accumulate(&self, gathered: &mut Accumulator) -> Result<(), Error> {
-        self.accumulate_resources(gathered, &self.file.resources)
-            .map_err(|error| error.because(self.listed_in("resources")))?;
+        self.accumulate_resources(gathered, &self.file.resources)?;
         self.merge_config(gathered)?;
         self.generate(gathered)?;
         self.accumulate_components(gathered)?;
@@ -112,10 +111,6 @@ impl<'a, 'tree> Target<'a, 'tree> {
                 let mark = self.file.vars.first().map_or(Mark::NONE, |var| var.mark);
                 error.at(&self.path, mark)
             })
-    }
-
-    fn listed_in(&self, field: &str) -> String {
-        format!("it is part of the {field} of {}", self.path)
     }
 
     /// Adds what the paths hold: files of objects, and directories to build.
@@ -132,7 +127,10 @@ impl<'a, 'tree> Target<'a, 'tree> {
             match self.loader.enter(path) {
                 Ok(Entered::Remote) => self.site().elsewhere(path, path.mark)?,
                 Ok(Entered::Directory(loader)) => self.accumulate_directory(gathered, loader, path, false)?,
-                Err(_) if not_a_file.file.is_some() => return Err(not_a_file),
+                Err(_) if not_a_file.file.as_ref() == Some(&self.path) => return Err(not_a_file),
+                Err(_) if not_a_file.file.is_some() => {
+                    return Err(not_a_file.because(self.named_at(path)));
+                }
                 Err(not_a_directory) => {
                     let cyclic = not_a_directory.what.starts_with("cycle");
                     let error = if cyclic || not_a_file.what.contains("must resolve to a file") {
@@ -147,6 +145,11 @@ impl<'a, 'tree> Target<'a, 'tree> {
             }
         }
         Ok(())
+    }
+
+    /// The place where a file or directory is named, as a reason.
+    fn named_at(&self, path: &Located<String>) -> String {
+        format!("{}:{} names it", self.path, path.mark.line)
     }
 
     fn accumulate_file(&self, gathered: &mut Accumulator, path: &Located<String>) -> Result<(), Error> {
@@ -188,7 +191,7 @@ impl<'a, 'tree> Target<'a, 'tree> {
             .as_ref()
             .map(|origin| provenance::joined(origin, path));
         target.obey_openapi(false)?;
-        let named_here = format!("{}:{} names it", self.path, path.mark.line);
+        let named_here = self.named_at(path);
         match (as_component, target.file.is_component()) {
             (true, false) => {
                 let root = target.loader.root();
@@ -228,9 +231,7 @@ impl<'a, 'tree> Target<'a, 'tree> {
         for path in &self.file.components {
             match self.loader.enter(path) {
                 Ok(Entered::Remote) => self.site().elsewhere(path, path.mark)?,
-                Ok(Entered::Directory(loader)) => self
-                    .accumulate_directory(gathered, loader, path, true)
-                    .map_err(|error| error.because(self.listed_in("components")))?,
+                Ok(Entered::Directory(loader)) => self.accumulate_directory(gathered, loader, path, true)?,
                 Err(error) => {
                     return Err(error
                         .at(&self.path, path.mark)

@@ -56,12 +56,12 @@ impl Target<'_, '_> {
             list.add("PatchTransformer", patch.mark, PatchEntry::new(patch, site)?);
         }
         if !file.namespace.is_empty() {
-            let namespace = Namespace {
-                namespace: file.namespace.clone(),
-                specs: config.namespace.clone(),
-                unset_only: false,
-                subjects: Subjects::Default,
-            };
+            let namespace = Namespace::new(
+                file.namespace.clone(),
+                &config.namespace,
+                false,
+                Subjects::Default,
+            );
             list.add("NamespaceTransformer", Mark::NONE, namespace);
         }
         for (kind, side, text, specs) in [

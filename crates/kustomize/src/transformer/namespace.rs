@@ -13,11 +13,12 @@ use crate::scalar::{is_nil_or_empty, set_scalar, text_of, wrong_shape};
 
 /// Puts objects into a namespace.
 pub(crate) struct Namespace {
-    pub(crate) namespace: String,
-    pub(crate) specs: FieldSpecs,
+    namespace: String,
     /// Whether only missing namespaces are set.
-    pub(crate) unset_only: bool,
-    pub(crate) subjects: Subjects,
+    unset_only: bool,
+    subjects: Subjects,
+    own: Fields,
+    rest: Vec<(FieldSpec, Fields)>,
 }
 
 /// Which subjects of role bindings get the namespace.
@@ -86,6 +87,27 @@ impl Transform for Namespace {
 }
 
 impl Namespace {
+    pub(crate) fn new(
+        namespace: String,
+        specs: &FieldSpecs,
+        unset_only: bool,
+        subjects: Subjects,
+    ) -> Namespace {
+        let own = FieldSpec {
+            path: "metadata/namespace".to_owned(),
+            create: true,
+            ..FieldSpec::default()
+        };
+        let rest = specs.0.iter().filter(|spec| spec.path != own.path);
+        Namespace {
+            namespace,
+            unset_only,
+            subjects,
+            rest: rest.map(|spec| (spec.clone(), Fields::new([spec]))).collect(),
+            own: Fields::new([&own]),
+        }
+    }
+
     /// Sets the namespace everywhere in an object. Returns whether anything changed.
     pub(crate) fn set(&self, resource: &mut Resource) -> Result<bool, Error> {
         let mut changed = false;
@@ -96,31 +118,25 @@ impl Namespace {
             Ok(done)
         };
         if !resource.current_id().cluster_scoped {
-            let own = FieldSpec {
-                path: "metadata/namespace".to_owned(),
-                create: true,
-                ..FieldSpec::default()
-            };
-            Fields::new([&own]).visit(resource, Some(&create), &mut set)?;
+            self.own.visit(resource, Some(&create), &mut set)?;
         }
-        let is_binding = matches!(resource.kind(), "RoleBinding" | "ClusterRoleBinding");
+        let is_binding = is_binding_kind(resource.kind());
         if is_binding {
             self.set_subjects(resource.node_mut(), &mut set)?;
         }
         let is_core = resource.gvk().api_version() == "v1";
-        let rest = self.specs.0.iter().filter(|spec| {
-            let subjects = spec.path == "subjects/namespace"
-                && matches!(spec.gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
-            spec.path != "metadata/namespace"
-                && (is_core || spec.path != "metadata/name")
-                && !(is_binding && subjects)
-        });
-        Fields::new(rest)
-            .visit(resource, Some(&create), &mut set)
-            .map_err(|mut error| {
-                error.what = format!("namespace transformation failed: {}", error.what);
-                error
-            })?;
+        for (spec, fields) in &self.rest {
+            let is_for_subjects = spec.path == "subjects/namespace" && is_binding_kind(&spec.gvk.kind);
+            if (spec.path == "metadata/name" && !is_core) || (is_binding && is_for_subjects) {
+                continue;
+            }
+            fields
+                .visit(resource, Some(&create), &mut set)
+                .map_err(|mut error| {
+                    error.what = format!("namespace transformation failed: {}", error.what);
+                    error
+                })?;
+        }
         Ok(changed)
     }
 
@@ -170,6 +186,10 @@ impl Namespace {
         }
         Ok(())
     }
+}
+
+fn is_binding_kind(kind: &str) -> bool {
+    matches!(kind, "RoleBinding" | "ClusterRoleBinding")
 }
 
 fn in_subjects(mut error: Error) -> Error {

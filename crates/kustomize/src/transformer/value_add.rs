@@ -98,12 +98,12 @@ impl Transform for ValueAdd {
             for position in selected {
                 let resource = resources.get_mut(position);
                 if target.field_path == "metadata/namespace" {
-                    let namespace = Namespace {
-                        namespace: self.value.clone(),
-                        specs: FieldSpecs::default(),
-                        unset_only: false,
-                        subjects: Subjects::Default,
-                    };
+                    let namespace = Namespace::new(
+                        self.value.clone(),
+                        &FieldSpecs::default(),
+                        false,
+                        Subjects::Default,
+                    );
                     namespace.set(resource)?;
                 } else {
                     let spec = FieldSpec {
