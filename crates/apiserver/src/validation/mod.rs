@@ -15,6 +15,7 @@ mod checker;
 mod containers;
 mod crd;
 mod decode;
+mod flux;
 mod immutable;
 mod metadata;
 mod names;
@@ -81,7 +82,9 @@ pub fn validate(object: &Value, minor: u16, unknown_tokens: &[String]) -> Vec<Fi
     if !typed.is_empty() {
         return typed;
     }
-    validate_builtin(object, minor, unknown_tokens)
+    let mut errors = validate_builtin(object, minor, unknown_tokens);
+    errors.extend(flux::check(object, unknown_tokens));
+    errors
 }
 
 /// What [`validate`] finds after the types are known to fit.
@@ -151,7 +154,11 @@ pub(crate) fn validate_structural(
     if let Some(schema) = schema {
         structural::check(&mut checker, object, schema, Path::ROOT);
     }
-    checker.into_errors()
+    let mut errors = checker.into_errors();
+    if errors.is_empty() {
+        errors = flux::check(object, unknown_tokens);
+    }
+    errors
 }
 
 /// The first two stages alone, for an object of a built-in kind: does it fit the types of its kind, whatever it means?
