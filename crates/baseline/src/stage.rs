@@ -105,7 +105,7 @@ impl Stage {
             assumptions: Vec::new(),
         };
         stage.choose_kubernetes(cluster, options);
-        stage.choose_distribution(cluster);
+        stage.choose_distribution(cluster, tree);
         stage.add_flux(cluster, knowledge);
         stage.add_distribution(cluster, knowledge);
         for file in helmfiles {
@@ -166,35 +166,17 @@ impl Stage {
         self.assume("kubernetes", "cluster", format!("Kubernetes 1.{minor}"), &why);
     }
 
-    fn choose_distribution(&mut self, cluster: &RenderedCluster) {
+    fn choose_distribution(&mut self, cluster: &RenderedCluster, tree: &dyn Tree) {
         if let Some(distribution) = cluster.entry.config.baseline.distribution {
             self.distribution = name_of(distribution).to_owned();
             return;
         }
-        // Talos alone serves this group; a repository that uses it runs on Talos.
-        let talos = cluster
-            .objects()
-            .find(|(_, object)| object.object.gvk().group == "talos.dev");
-        match talos {
-            Some((_, object)) => {
-                self.distribution = "talos".to_owned();
-                self.assume(
-                    "distribution",
-                    "cluster",
-                    "Talos".to_owned(),
-                    &format!("{} uses it", object.id()),
-                );
-            }
-            None => {
-                self.distribution = "k3s".to_owned();
-                self.assume(
-                    "distribution",
-                    "cluster",
-                    "k3s".to_owned(),
-                    "default; `baseline.distribution` says another",
-                );
-            }
-        }
+        let (name, why) = match on_talos(cluster, tree) {
+            Some(why) => ("talos", why),
+            None => ("k3s", "default; `baseline.distribution` says another".to_owned()),
+        };
+        self.distribution = name.to_owned();
+        self.assume("distribution", "cluster", name.to_owned(), &why);
     }
 
     fn add_flux(&mut self, cluster: &RenderedCluster, knowledge: &Knowledge) {
@@ -504,6 +486,22 @@ fn twin_of<'c>(cluster: &'c RenderedCluster, entry: &HelmfileRelease) -> Option<
         release.release_name() == entry.name && release.release_namespace() == entry.namespace
             || object.name() == entry.name && object.namespace() == Some(&entry.namespace)
     })
+}
+
+/// What says that the cluster runs on Talos, if anything does: an object of the group that Talos alone serves, or its
+/// machine configuration beside the manifests.
+fn on_talos(cluster: &RenderedCluster, tree: &dyn Tree) -> Option<String> {
+    if let Some((_, object)) = cluster
+        .objects()
+        .find(|(_, object)| object.object.gvk().group == "talos.dev")
+    {
+        return Some(format!("{} uses it", object.id()));
+    }
+    let directories = std::iter::successors(Some(cluster.entry.directory.clone()), RepoPath::parent);
+    let places = directories
+        .flat_map(|directory| ["talos", "talconfig.yaml"].map(|name| directory.join_clamped(name)));
+    let found = places.into_iter().find(|place| tree.entry(place).is_some())?;
+    Some(format!("`{found}` configures it"))
 }
 
 /// The newest minor that serves every built-in kind in the version that the repository writes it in, and why it is that

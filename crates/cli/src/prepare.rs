@@ -62,6 +62,9 @@ impl Session {
         }
         let knowledge = knowledge(&repository, &common.knowledge)?;
         let entries = entries(&root, &repository, &common.entries)?;
+        entries
+            .iter()
+            .try_for_each(|entry| configured_files_exist(&repository, entry))?;
         let flux = common
             .flux_version
             .as_deref()
@@ -216,6 +219,31 @@ fn entries(root: &Path, repository: &Repository, typed: &[String]) -> Result<Vec
             })
     };
     typed.iter().map(entry).collect()
+}
+
+/// The files that the configuration names have to be there: a bootstrap that is not read would change the verdict
+/// without a word.
+fn configured_files_exist(repository: &Repository, entry: &Entry) -> Result<(), Failure> {
+    let tree = repository.tree();
+    if entry.cluster.is_some() && !tree.is_directory(&entry.directory) {
+        return Err(Failure::input_with_help(
+            format!("the entry `{}` does not exist in the repository", entry.path()),
+            "correct `path` of the cluster in `firstpass.yaml`",
+        ));
+    }
+    match entry
+        .config
+        .baseline
+        .bootstrap
+        .iter()
+        .find(|path| !tree.is_file(&RepoPath::clamped(path)))
+    {
+        Some(missing) => Err(Failure::input_with_help(
+            format!("the bootstrap file `{missing}` does not exist in the repository"),
+            "correct `baseline.bootstrap` of the cluster in `firstpass.yaml`",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn is_kubernetes_version(version: &str) -> bool {

@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         }
         if let Some(typed) = &arguments.why {
             let tier = find_tier(&prepared.cluster, typed)?;
+            if session.entries.len() > 1 {
+                reasons.push_str(&format!("# {}\n", entry.path()));
+            }
             reasons.push_str(
                 &rehearsal
                     .why(&tier)

@@ -28,7 +28,13 @@ pub(crate) fn render(finding: &Finding, tree: &dyn Tree, style: Style) -> String
             .id(finding.rule.as_str()),
     );
     if let Some(location) = &finding.location {
-        group = match source_line(tree, location) {
+        // The line of a Secret may hold the secret.
+        let shown = if is_about_secret(finding) {
+            None
+        } else {
+            source_line(tree, location)
+        };
+        group = match shown {
             Some((line, span)) => group.element(
                 Snippet::source(line)
                     .path(clean(&location.file).into_owned())
@@ -53,6 +59,13 @@ pub(crate) fn render(finding: &Finding, tree: &dyn Tree, style: Style) -> String
         .render(&[group]);
     rendered.push('\n');
     rendered
+}
+
+fn is_about_secret(finding: &Finding) -> bool {
+    finding
+        .object_ref
+        .as_ref()
+        .is_some_and(|object| object.group.is_empty() && object.kind == "Secret")
 }
 
 fn origin(location: &Location) -> Origin<'static> {

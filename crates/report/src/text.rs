@@ -108,7 +108,12 @@ fn headline(cluster: &ClusterReport, style: Style) -> String {
         Verdict::NeverReady | Verdict::Deadlock | Verdict::Invalid => Paint::Bad,
     };
     let verdict = style.paint(paint, &cluster.verdict.to_string());
-    let entry = style.paint(Paint::Bold, &clean(&cluster.entry));
+    let entry = if cluster.entry.is_empty() {
+        "."
+    } else {
+        &cluster.entry
+    };
+    let entry = style.paint(Paint::Bold, &clean(entry));
     format!("{entry}: {verdict}{}", consequence(cluster))
 }
 

@@ -34,6 +34,9 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
     for view in &explainer.tiers {
         let own = if view.is_done() {
             hazard::hazards(explainer, view)
+        } else if explainer.end == firstpass_sim::End::Horizon {
+            // The run was cut off: what a tier waits for may be about to come, so nothing is said about it.
+            Vec::new()
         } else {
             stall::stalls(explainer, view)
         };
@@ -41,7 +44,8 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
             attach(&mut findings, own, view, explainer);
         }
     }
-    for finding in stuck_releases(explainer) {
+    let at_rest = explainer.end != firstpass_sim::End::Horizon;
+    for finding in at_rest.then(|| stuck_releases(explainer)).into_iter().flatten() {
         // A rule may have said why already.
         let is_said = findings
             .iter()
