@@ -10,7 +10,7 @@ use crate::exit::Failure;
 /// # Errors
 /// If the file or the terminal does not take it; a reader that went away is no error.
 pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
-    let result = match file {
+    match file {
         Some(path) => std::fs::write(path, text)
             .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", path.display()))),
         None => match io::stdout().lock().write_all(text.as_bytes()) {
@@ -19,6 +19,5 @@ pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
             ))),
             _ => Ok(()),
         },
-    };
-    result
+    }
 }

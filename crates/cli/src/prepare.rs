@@ -90,10 +90,7 @@ impl Session {
 
     /// Renders one cluster.
     pub(crate) fn render(&self, entry: &Entry) -> RenderedCluster {
-        let options = Options {
-            flux: self.flux,
-            ..Options::default()
-        };
+        let options = Options { flux: self.flux };
         render_cluster(&self.repository, entry, &options)
     }
 
