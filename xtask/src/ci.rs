@@ -50,6 +50,18 @@ pub(crate) const STEPS: &[Step] = &[
             &["doc", "--quiet", "--workspace", "--no-deps", "--locked"],
         )
     },
+    step(
+        "fuzz",
+        "the laws of parser, emitter and kustomization reader, over mutated seeds",
+        &[
+            "test",
+            "--quiet",
+            "--manifest-path",
+            "fuzz/Cargo.toml",
+            "--release",
+            "--locked",
+        ],
+    ),
 ];
 
 /// Runs the named steps, or all of them.

@@ -15,16 +15,31 @@ fn kustomization(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 fn refused(object: &Value) -> Vec<String> {
-    validate(object, 37, &[]).into_iter().map(|error| error.path).collect()
+    validate(object, 37, &[])
+        .into_iter()
+        .map(|error| error.path)
+        .collect()
 }
 
 #[test]
 fn mistakes_in_a_kustomization_are_refused() {
     assert!(refused(&kustomization(|_| {})).is_empty());
-    assert_eq!(refused(&kustomization(|spec| spec["waits"] = json!(true))), ["spec.waits"]);
-    assert_eq!(refused(&kustomization(|spec| spec["interval"] = json!("soon"))), ["spec.interval"]);
-    assert_eq!(refused(&kustomization(|spec| spec["wait"] = json!("tru"))), ["spec.wait"]);
-    assert_eq!(refused(&kustomization(|spec| spec["timeout"] = json!(5))), ["spec.timeout"]);
+    assert_eq!(
+        refused(&kustomization(|spec| spec["waits"] = json!(true))),
+        ["spec.waits"]
+    );
+    assert_eq!(
+        refused(&kustomization(|spec| spec["interval"] = json!("soon"))),
+        ["spec.interval"]
+    );
+    assert_eq!(
+        refused(&kustomization(|spec| spec["wait"] = json!("tru"))),
+        ["spec.wait"]
+    );
+    assert_eq!(
+        refused(&kustomization(|spec| spec["timeout"] = json!(5))),
+        ["spec.timeout"]
+    );
     assert_eq!(
         refused(&kustomization(|spec| {
             spec.as_object_mut().unwrap().remove("prune");
