@@ -27,7 +27,7 @@ impl Quantity {
     ///
     /// ```
     /// use firstpass_object::quantity::Quantity;
-    /// assert!(Quantity::parse("1Gi") > Quantity::parse("1G"));
+    /// assert!(Quantity::parse("1Gi").unwrap() > Quantity::parse("1G").unwrap());
     /// assert!(Quantity::parse("ten").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
