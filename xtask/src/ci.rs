@@ -43,7 +43,8 @@ pub(crate) const STEPS: &[Step] = &[
         &["test", "--workspace", "--locked"],
     ),
     Step {
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        // Module docs tell their story with private names as well.
+        environment: &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")],
         ..step(
             "doc",
             "the documentation builds without a warning",
