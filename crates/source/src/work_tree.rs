@@ -1,9 +1,10 @@
 //! The files on disk below one directory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::{EntryKind, ReadError, RepoPath, Tree};
 
@@ -18,6 +19,8 @@ pub struct WorkTree {
     canonical_root: PathBuf,
     follow_links: bool,
     file_limit_bytes: u64,
+    /// Directories that no link leads to: what lies in them needs one look instead of one per part of its path.
+    plain_directories: Arc<Mutex<BTreeSet<RepoPath>>>,
 }
 
 impl WorkTree {
@@ -36,6 +39,7 @@ impl WorkTree {
             canonical_root,
             follow_links: false,
             file_limit_bytes: FILE_LIMIT_BYTES,
+            plain_directories: Arc::default(),
         })
     }
 
@@ -59,8 +63,17 @@ impl WorkTree {
     /// Where a path is on disk, once every link on the way was judged.
     fn resolve(&self, path: &RepoPath) -> Result<PathBuf, ReadError> {
         let full = self.canonical_root.join(path.as_str());
+        if self.is_in_plain_directory(path) {
+            let metadata = fs::symlink_metadata(&full).map_err(|error| self.refusal(path, &error))?;
+            if !metadata.is_symlink() {
+                return Ok(full);
+            }
+        }
         let canonical = full.canonicalize().map_err(|error| self.refusal(path, &error))?;
         if canonical == full {
+            if let (Some(parent), Ok(mut plain)) = (path.parent(), self.plain_directories.lock()) {
+                plain.insert(parent);
+            }
             return Ok(full);
         }
         if !canonical.starts_with(&self.canonical_root) {
@@ -71,6 +84,15 @@ impl WorkTree {
         } else {
             Err(ReadError::Symlink(path.clone()))
         }
+    }
+
+    fn is_in_plain_directory(&self, path: &RepoPath) -> bool {
+        let parent = path.parent();
+        parent.is_some_and(|parent| {
+            self.plain_directories
+                .lock()
+                .is_ok_and(|plain| plain.contains(&parent))
+        })
     }
 
     fn refusal(&self, path: &RepoPath, error: &io::Error) -> ReadError {
