@@ -114,7 +114,21 @@ impl<'a> Cause<'a> {
             .with_tier(self.tier_name(input))
             .with_object(&shown(input, &first.by))
             .with_related(others)
+            .with_cause(self.name(input))
             .at(place_of(input, first))
+    }
+
+    /// What tiers have in common that need the same: who brings it, or what nobody brings.
+    fn name(&self, input: &CheckInput<'a>) -> String {
+        match Key::of(self.first()) {
+            Key::Provider(tier, object) => {
+                let tier = tier.map(|tier| input.graph.tiers.name(tier).to_string());
+                let object = object.map(|object| object.to_string());
+                format!("{} of {}", object.unwrap_or_default(), tier.unwrap_or_default())
+            }
+            Key::Kind(kind) => kind.to_string(),
+            Key::Thing(needed) => format!("{needed:?}"),
+        }
     }
 }
 

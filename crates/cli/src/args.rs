@@ -28,7 +28,7 @@ pub(crate) enum Verb {
 
 /// Options of every verb that looks at clusters.
 #[derive(Debug, Args)]
-pub(crate) struct Common {
+pub(crate) struct Common<F: Choice = Format> {
     /// Cluster entries: the directories that a cluster's Flux starts from
     #[arg(value_name = "CLUSTER_ENTRY")]
     pub(crate) entries: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "BYTES")]
     pub(crate) file_limit: Option<u64>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: OutputArgs<F>,
 }
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub(crate) struct BuildArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: Common<ReportFormat>,
     #[command(flatten)]
     pub(crate) fail: FailArgs,
 }
@@ -77,7 +77,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RehearseArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: Common<ReportFormat>,
     #[command(flatten)]
     pub(crate) fail: FailArgs,
     /// Seed of the first schedule
@@ -124,10 +124,10 @@ pub(crate) struct ExplainArgs {
 
 /// Where and how results are written.
 #[derive(Debug, Args)]
-pub(crate) struct OutputArgs {
+pub(crate) struct OutputArgs<F: Choice = Format> {
     /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: F,
     /// Write the result to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -139,12 +139,36 @@ pub(crate) struct OutputArgs {
     pub(crate) verbose: bool,
 }
 
+/// The formats that a verb can print.
+pub(crate) trait Choice: ValueEnum + Clone + Send + Sync + 'static {}
+
+impl<F: ValueEnum + Clone + Send + Sync + 'static> Choice for F {}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
     Text,
     /// For scripts
     Json,
+}
+
+/// The formats of verbs that give findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Text,
+    /// For people and editors: a line per finding
+    Concise,
+    /// For scripts
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reports
+    Junit,
+    /// Workflow commands that become annotations on GitHub
+    Github,
+    /// Markdown for a comment on a pull request
+    Markdown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

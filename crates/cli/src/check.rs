@@ -1,11 +1,12 @@
 //! `firstpass check`: the rules, from the files alone.
 
 use firstpass_diagnostics::{ClusterReport, Verdict};
+use firstpass_report::Places;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::prepare::Session;
-use crate::show;
+use crate::show::{self, Shown};
 
 /// Checks the clusters and prints what was found.
 ///
@@ -14,6 +15,7 @@ use crate::show;
 pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
     let session = Session::open(&arguments.common)?;
     let mut clusters = Vec::new();
+    let mut places = Places::default();
     for entry in &session.entries {
         let prepared = session.prepare(entry, &[]);
         let mut report = ClusterReport {
@@ -33,12 +35,17 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
             findings: prepared.findings,
         };
         report.conclude();
+        show::add_places(&mut places, &report, &prepared.cluster);
         clusters.push(report);
     }
     show::report(
         "check",
         clusters,
-        &session,
+        &Shown {
+            session: &session,
+            places: &places,
+            rules: &show::static_rules(),
+        },
         &arguments.common.output,
         arguments.fail.fail_on,
     )

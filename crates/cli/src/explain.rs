@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use firstpass_checks::{RULES, rule};
-
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, show};
 
 /// Prints the page of a rule, or the list of all rules.
 ///
@@ -22,10 +20,11 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<Exit, Failure> {
 }
 
 fn page(name: &str) -> Result<String, Failure> {
-    if let Some(rule) = rule(name) {
+    let rules = show::all_rules();
+    if let Some(rule) = rules.iter().find(|rule| rule.name == name) {
         return Ok(rule.page.to_owned());
     }
-    let help = match firstpass_yaml::nearest(name, RULES.iter().map(|rule| rule.name)) {
+    let help = match firstpass_yaml::nearest(name, rules.iter().map(|rule| rule.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`firstpass explain` lists the rules".to_owned(),
     };
@@ -36,8 +35,9 @@ fn page(name: &str) -> Result<String, Failure> {
 }
 
 fn list() -> String {
-    let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
-    RULES.iter().fold(String::new(), |mut text, rule| {
+    let rules = show::all_rules();
+    let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
+    rules.iter().fold(String::new(), |mut text, rule| {
         let _ = writeln!(text, "{:width$}  {}", rule.name, rule.summary);
         text
     })

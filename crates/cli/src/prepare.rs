@@ -13,7 +13,7 @@ use firstpass_order::OrderGraph;
 use firstpass_render::{Config, Entry, Options, RenderedCluster, Repository, RuleLevel, render_cluster};
 use firstpass_source::{RepoPath, Tree, WorkTree};
 
-use crate::args::Common;
+use crate::args::{Choice, Common};
 use crate::exit::Failure;
 use crate::repository as paths;
 
@@ -22,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) repository: Repository,
     pub(crate) knowledge: Arc<Knowledge>,
     pub(crate) entries: Vec<Entry>,
+    /// The root of the repository, as given or found.
+    pub(crate) root: PathBuf,
     flux: Option<FluxVersion>,
     kubernetes: Option<String>,
 }
@@ -40,7 +42,7 @@ impl Session {
     ///
     /// # Errors
     /// If something that was asked for cannot be read.
-    pub(crate) fn open(common: &Common) -> Result<Session, Failure> {
+    pub(crate) fn open<F: Choice>(common: &Common<F>) -> Result<Session, Failure> {
         let root = paths::root(common.root.as_deref())?;
         let tree: Arc<dyn Tree> =
             Arc::from(paths::open(&root, common.overlay.as_deref(), common.file_limit)?);
@@ -83,6 +85,7 @@ impl Session {
             repository,
             knowledge,
             entries,
+            root,
             flux,
             kubernetes: common.kubernetes_version.clone(),
         })

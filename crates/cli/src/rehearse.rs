@@ -4,12 +4,14 @@ use firstpass_apiserver::Duration;
 use firstpass_flux::Duration as FluxDuration;
 use firstpass_object::GroupKind;
 use firstpass_rehearse::{Options, Script};
+use firstpass_report::Places;
 
 use crate::args::RehearseArgs;
 use crate::build::find_tier;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::prepare::Session;
-use crate::{output, show};
+use crate::show::{self, Shown};
 
 /// Rehearses the clusters and prints what came of it.
 ///
@@ -27,6 +29,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         .iter()
         .map(|typed| kind(&session, typed))
         .collect::<Result<Vec<_>, _>>()?;
+    let mut places = Places::default();
     let (mut reports, mut traces, mut reasons) = (Vec::new(), String::new(), String::new());
     for entry in &session.entries {
         let prepared = session.prepare(entry, &warm);
@@ -57,6 +60,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         }
         let mut report = rehearsal.report;
         report.findings = session.at_their_levels(report.findings);
+        show::add_places(&mut places, &report, &prepared.cluster);
         reports.push(report);
     }
     if let Some(file) = &arguments.trace {
@@ -69,7 +73,11 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
     show::report(
         "rehearse",
         reports,
-        &session,
+        &Shown {
+            session: &session,
+            places: &places,
+            rules: &show::all_rules(),
+        },
         &arguments.common.output,
         arguments.fail.fail_on,
     )

@@ -74,10 +74,29 @@ pub(crate) fn entry_path(root: &Path, typed: &str) -> RepoPath {
     }
 }
 
+/// The path of the root in the checkout that it lies in, such as `infra/flux`; empty if the root is the checkout, or
+/// lies in none.
+pub(crate) fn prefix_in_checkout(root: &Path) -> String {
+    let Ok(root) = root.canonicalize() else {
+        return String::new();
+    };
+    let checkout = root.ancestors().find(|directory| holds(directory, ".git"));
+    let inside = checkout.and_then(|checkout| root.strip_prefix(checkout).ok());
+    let parts = inside.into_iter().flat_map(Path::components);
+    let parts: Vec<String> = parts
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    parts.join("/")
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is looked for on disk, before there is a tree"
 )]
+fn holds(directory: &Path, name: &str) -> bool {
+    directory.join(name).exists()
+}
+
 fn is_marked(directory: &Path) -> bool {
-    ROOT_MARKS.iter().any(|mark| directory.join(mark).exists())
+    ROOT_MARKS.iter().any(|mark| holds(directory, mark))
 }

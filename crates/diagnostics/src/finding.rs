@@ -65,6 +65,10 @@ pub struct Finding {
     pub help: String,
     /// Where to look.
     pub location: Option<Location>,
+    /// What findings of several tiers have in common when one change mends them all, such as the tier that lacks a wait.
+    /// Reports for people show such findings as one; it means nothing outside this process and is not written.
+    #[serde(skip)]
+    pub cause: Option<String>,
 }
 
 /// An object taken apart, as in the JSON report.
@@ -125,6 +129,7 @@ impl Finding {
             why: String::new(),
             help: String::new(),
             location: None,
+            cause: None,
         }
     }
 
@@ -167,6 +172,12 @@ impl Finding {
     /// Says what to do.
     pub fn with_help(mut self, help: impl Into<String>) -> Finding {
         self.help = help.into();
+        self
+    }
+
+    /// Says what it has in common with findings of other tiers.
+    pub fn with_cause(mut self, cause: impl Into<String>) -> Finding {
+        self.cause = Some(cause.into());
         self
     }
 

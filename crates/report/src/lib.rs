@@ -6,12 +6,29 @@
 //! Absent on purpose: deciding anything. What is in the report was found elsewhere; what is shown is all of it.
 
 mod clean;
+mod concise;
+mod context;
+mod counts;
 mod duration;
 mod findings;
+mod github;
+mod group;
+mod headline;
 mod json;
+mod junit;
+mod markdown;
+mod merged;
+mod sarif;
 mod text;
 mod timeline;
 mod wrap;
+mod xml;
 
+pub use concise::to_concise;
+pub use context::{Context, Places, RuleInfo};
+pub use github::to_github;
 pub use json::to_json;
+pub use junit::to_junit;
+pub use markdown::to_markdown;
+pub use sarif::to_sarif;
 pub use text::{Style, finding_to_text, to_text};

@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity, TierState, Verdict};
+use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity};
 use firstpass_source::Tree;
 
 use crate::clean::clean;
-use crate::duration::human;
 use crate::wrap::wrap;
-use crate::{findings, timeline};
+use crate::{findings, group, headline, timeline};
 
 /// Assumptions of one kind beyond this many are counted, unless all are asked for.
 const ASSUMPTIONS_LISTED_MAX: usize = 6;
@@ -39,6 +38,15 @@ pub(crate) enum Paint {
 }
 
 impl Style {
+    /// Text without colours and hints of hidden things, at the usual width.
+    pub(crate) fn plain() -> Style {
+        Style {
+            color: false,
+            width: 100,
+            verbose: false,
+        }
+    }
+
     /// Wraps text in the escape codes of its paint, if there is colour at all.
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
         if !self.color {
@@ -72,21 +80,22 @@ pub fn finding_to_text(finding: &Finding, tree: &dyn Tree, style: Style) -> Stri
 
 fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", headline(cluster, style));
+    let _ = writeln!(text, "{}", headline::of(cluster, style));
     let _ = writeln!(text, "{}", style.paint(Paint::Dim, &clean(&stage(cluster))));
     if !cluster.tiers.is_empty() {
         text.push('\n');
         text.push_str(&timeline::render(&cluster.tiers, style));
     }
-    let mut hidden = 0;
-    for finding in &cluster.findings {
-        if finding.severity == Severity::Info && !style.verbose {
-            hidden += 1;
-            continue;
-        }
+    let is_shown = |finding: &&Finding| style.verbose || finding.severity > Severity::Info;
+    for group in group::by_cause(cluster.findings.iter().filter(is_shown)) {
         text.push('\n');
-        text.push_str(&findings::render(finding, tree, style));
+        text.push_str(&findings::render_group(&group, tree, style));
     }
+    let hidden = cluster
+        .findings
+        .iter()
+        .filter(|finding| !is_shown(finding))
+        .count();
     if hidden > 0 {
         let _ = writeln!(
             text,
@@ -97,76 +106,6 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
     if !cluster.assumptions.is_empty() {
         text.push('\n');
         text.push_str(&assumptions(&cluster.assumptions, style));
-    }
-    text
-}
-
-fn headline(cluster: &ClusterReport, style: Style) -> String {
-    let paint = match cluster.verdict {
-        Verdict::Converges => Paint::Good,
-        Verdict::Hazard | Verdict::Undecided => Paint::Warn,
-        Verdict::NeverReady | Verdict::Deadlock | Verdict::Invalid => Paint::Bad,
-    };
-    let verdict = style.paint(paint, &cluster.verdict.to_string());
-    let entry = if cluster.entry.is_empty() {
-        "."
-    } else {
-        &cluster.entry
-    };
-    let entry = style.paint(Paint::Bold, &clean(entry));
-    format!("{entry}: {verdict}{}", consequence(cluster))
-}
-
-/// The verdict in a few words of this cluster.
-fn consequence(cluster: &ClusterReport) -> String {
-    let total = cluster.tiers.len();
-    let ready = cluster
-        .tiers
-        .iter()
-        .filter(|tier| tier.state == TierState::Ready)
-        .count();
-    if total == 0 {
-        let count = |severity| {
-            cluster
-                .findings
-                .iter()
-                .filter(|finding| finding.severity == severity)
-                .count()
-        };
-        return match (count(Severity::Error), count(Severity::Warning)) {
-            (0, 0) => ", nothing found".to_owned(),
-            (errors, warnings) => format!(", {}, {}", counted(errors, "error"), counted(warnings, "warning")),
-        };
-    }
-    if ready == total {
-        let failed: u32 = cluster.tiers.iter().map(|tier| tier.failed_attempts).sum();
-        let duration = cluster
-            .duration_s
-            .map(|seconds| format!(" in {}", human(seconds)))
-            .unwrap_or_default();
-        let attempts = match failed {
-            0 => "no failed attempt".to_owned(),
-            1 => "1 failed attempt".to_owned(),
-            many => format!("{many} failed attempts"),
-        };
-        return format!(", {} Ready{duration}, {attempts}", counted(total, "tier"));
-    }
-    let unseen = cluster
-        .tiers
-        .iter()
-        .filter(|tier| tier.state == TierState::Unrendered)
-        .count();
-    let suspended = cluster
-        .tiers
-        .iter()
-        .filter(|tier| tier.state == TierState::Suspended)
-        .count();
-    let mut text = format!(", {ready} of {} Ready", counted(total, "tier"));
-    if unseen > 0 {
-        let _ = write!(text, ", {unseen} could not be seen");
-    }
-    if suspended > 0 {
-        let _ = write!(text, ", {suspended} suspended");
     }
     text
 }
@@ -228,18 +167,10 @@ fn assumptions(assumptions: &[Assumption], style: Style) -> String {
     text
 }
 
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstpass_diagnostics::{Baseline, Location, Tier, WaitingFor, WaitingOn};
+    use firstpass_diagnostics::{Baseline, Location, Tier, TierState, Verdict, WaitingFor, WaitingOn};
     use firstpass_object::{ObjectId, TierName};
     use firstpass_source::MemoryTree;
 

@@ -73,7 +73,8 @@ fn waits(waiting_on: &[WaitingOn]) -> String {
     shown.join(", ")
 }
 
-fn wait(wait: &WaitingOn) -> String {
+/// What is waited for, in words.
+pub(crate) fn wait(wait: &WaitingOn) -> String {
     let what = &wait.what;
     match wait.waiting_for {
         WaitingFor::Kind => format!("kind {what}"),
