@@ -22,6 +22,7 @@ mod reads;
 mod scc;
 mod sources;
 mod tiers;
+mod view;
 mod waits;
 mod webhooks;
 mod world;
@@ -33,6 +34,7 @@ use firstpass_render::RenderedCluster;
 pub use need::{Answer, Blocked, How, Need, Needed, Provider};
 pub use sources::misnamed_source;
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};
+pub use view::{Comes, EdgeView, GraphView, NeedSort, NeedView, Order, TierView, WaitsFor};
 pub use waits::{Deadlock, Wait, WaitStep};
 pub use world::Unknowns;
 
