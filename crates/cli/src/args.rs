@@ -20,6 +20,8 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Play the cold start of a cluster: does it converge, in what order, and what does each tier wait for
     Rehearse(RehearseArgs),
+    /// Draw the order graph: tiers, edges, and what guarantees each
+    Graph(GraphArgs),
     /// Explain a rule, with a bad and a good example
     Explain(ExplainArgs),
     /// Plain `kustomize build` of one directory
@@ -98,6 +100,29 @@ pub(crate) struct RehearseArgs {
     /// Suppose that these CRDs exist before Flux starts, as on a warm cluster: Kind.group
     #[arg(long, value_name = "KIND.GROUP")]
     pub(crate) with_kind: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) common: Common<GraphFormat>,
+    /// Rehearse as well, and show what became of each tier
+    #[arg(long)]
+    pub(crate) rehearse: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// For people on a terminal
+    Text,
+    /// For scripts: the same bytes for clusters that share a graph
+    Json,
+    /// For Graphviz
+    Dot,
+    /// For Markdown pages
+    Mermaid,
+    /// A picture
+    Svg,
 }
 
 /// When findings make the exit status 1.

@@ -8,6 +8,7 @@ mod build;
 mod check;
 mod exit;
 mod explain;
+mod graph;
 mod kustomize;
 mod output;
 mod prepare;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Verb::Build(arguments) => build::run(arguments),
         Verb::Check(arguments) => check::run(arguments),
         Verb::Rehearse(arguments) => rehearse::run(arguments),
+        Verb::Graph(arguments) => graph::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Kustomize(arguments) => kustomize::run(arguments),
     });

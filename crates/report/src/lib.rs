@@ -12,6 +12,7 @@ mod counts;
 mod duration;
 mod findings;
 mod github;
+mod graph;
 mod group;
 mod headline;
 mod json;
@@ -27,6 +28,9 @@ mod xml;
 pub use concise::to_concise;
 pub use context::{Context, Places, RuleInfo};
 pub use github::to_github;
+pub use graph::{
+    Rehearsed, ShownGraph, graph_to_dot, graph_to_json, graph_to_mermaid, graph_to_svg, graph_to_text,
+};
 pub use json::to_json;
 pub use junit::to_junit;
 pub use markdown::to_markdown;

@@ -45,7 +45,8 @@ pub(crate) fn render(tiers: &[Tier], style: Style) -> String {
     text
 }
 
-fn mark(state: TierState) -> (&'static str, Paint) {
+/// The sign of a state, and its paint.
+pub(crate) fn mark(state: TierState) -> (&'static str, Paint) {
     match state {
         TierState::Ready => ("+", Paint::Good),
         TierState::Waiting => (".", Paint::Warn),
