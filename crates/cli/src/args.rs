@@ -22,6 +22,8 @@ pub(crate) enum Verb {
     Rehearse(RehearseArgs),
     /// Draw the order graph: tiers, edges, and what guarantees each
     Graph(GraphArgs),
+    /// Say who brings each kind: git, a chart, or a controller at runtime
+    Audit(AuditArgs),
     /// Explain a rule, with a bad and a good example
     Explain(ExplainArgs),
     /// Plain `kustomize build` of one directory
@@ -109,6 +111,15 @@ pub(crate) struct GraphArgs {
     /// Rehearse as well, and show what became of each tier
     #[arg(long)]
     pub(crate) rehearse: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Rehearse as well, and say who owns each object
+    #[arg(long)]
+    pub(crate) objects: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,7 @@
 //! `firstpass graph`: the order graph, as text, for scripts, and drawn.
 
 use firstpass_order::GraphView;
-use firstpass_rehearse::{Options, Script};
+use firstpass_rehearse::Options;
 use firstpass_report::{
     Rehearsed, ShownGraph, graph_to_dot, graph_to_json, graph_to_mermaid, graph_to_svg, graph_to_text,
 };
@@ -73,14 +73,7 @@ fn only(graphs: &[ShownGraph]) -> Result<&ShownGraph, Failure> {
 }
 
 fn rehearse(session: &Session, prepared: Prepared) -> Rehearsed {
-    let script = Script {
-        cluster: prepared.cluster,
-        stage: prepared.stage,
-        graph: prepared.graph,
-        knowledge: session.knowledge.clone(),
-        findings: prepared.findings.into(),
-    };
-    let report = script.rehearse(&Options::default()).report;
+    let report = session.script(prepared).rehearse(&Options::default()).report;
     Rehearsed {
         verdict: report.verdict,
         tiers: report

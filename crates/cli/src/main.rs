@@ -4,6 +4,7 @@
 //! decides what is right or wrong about a repository.
 
 mod args;
+mod audit;
 mod build;
 mod check;
 mod exit;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(arguments),
         Verb::Rehearse(arguments) => rehearse::run(arguments),
         Verb::Graph(arguments) => graph::run(arguments),
+        Verb::Audit(arguments) => audit::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Kustomize(arguments) => kustomize::run(arguments),
     });

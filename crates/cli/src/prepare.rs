@@ -10,6 +10,7 @@ use firstpass_flux::FluxVersion;
 use firstpass_knowledge::Knowledge;
 use firstpass_object::GroupKind;
 use firstpass_order::OrderGraph;
+use firstpass_rehearse::Script;
 use firstpass_render::{Config, Entry, Options, RenderedCluster, Repository, RuleLevel, render_cluster};
 use firstpass_source::{RepoPath, Tree, WorkTree};
 
@@ -126,6 +127,17 @@ impl Session {
             cluster: Arc::new(cluster),
             stage: Arc::new(stage),
             graph: Arc::new(graph),
+        }
+    }
+
+    /// A script for rehearsing a cluster.
+    pub(crate) fn script(&self, prepared: Prepared) -> Script {
+        Script {
+            cluster: prepared.cluster,
+            stage: prepared.stage,
+            graph: prepared.graph,
+            knowledge: Arc::clone(&self.knowledge),
+            findings: prepared.findings.into(),
         }
     }
 

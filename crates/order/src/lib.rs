@@ -12,6 +12,7 @@
 //! Absent on purpose: time, and what to tell people (crate `checks`).
 
 mod answer;
+mod audit;
 mod claims;
 mod data;
 mod health;
@@ -31,6 +32,7 @@ use firstpass_baseline::Stage;
 use firstpass_knowledge::Knowledge;
 use firstpass_render::RenderedCluster;
 
+pub use audit::{Audit, Bringer, KindAudit, KindUse, ProviderClass};
 pub use need::{Answer, Blocked, How, Need, Needed, Provider};
 pub use sources::misnamed_source;
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};

@@ -13,6 +13,7 @@
 mod contents;
 mod explain;
 mod findings;
+mod owners;
 mod rehearsal;
 mod report;
 mod rules;
@@ -22,5 +23,6 @@ mod why;
 
 pub use contents::RepositoryContents;
 pub use explain::Explainer;
+pub use owners::{FieldManager, OwnedObject, Owner};
 pub use rehearsal::{Options, Rehearsal, Script};
 pub use rules::{RUN_RULES, RunRule, run_rule};

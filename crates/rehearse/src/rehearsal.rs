@@ -177,6 +177,11 @@ impl Rehearsal {
         why::chain(&Explainer::new(&self.script, &self.world, self.end), tier)
     }
 
+    /// What was rehearsed.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
+
     /// What became of a tier.
     pub fn tier(&self, tier: &TierName) -> Option<&TierRecord> {
         self.world.kustomizations.tiers().get(tier)

@@ -18,7 +18,7 @@ use firstpass_render::{AssumedData, MadeBy, OPEN_KEY, RenderedCluster, RenderedO
 use serde_json::{Value, json};
 
 /// Who puts things on the stage.
-const MANAGER: &str = "bootstrap";
+pub(crate) const MANAGER: &str = "bootstrap";
 
 /// What the stage is made of.
 pub(crate) struct Setup<'a> {

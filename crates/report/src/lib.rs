@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: deciding anything. What is in the report was found elsewhere; what is shown is all of it.
 
+mod audit;
 mod clean;
 mod concise;
 mod context;
@@ -25,6 +26,7 @@ mod timeline;
 mod wrap;
 mod xml;
 
+pub use audit::{ShownAudit, audit_to_json, audit_to_text};
 pub use concise::to_concise;
 pub use context::{Context, Places, RuleInfo};
 pub use github::to_github;

@@ -82,6 +82,13 @@ enum Phase {
     },
 }
 
+impl ReleaseRecord {
+    /// The objects that its chart brought, CRDs aside.
+    pub fn made(&self) -> &BTreeSet<ObjectId> {
+        &self.made
+    }
+}
+
 impl HelmController {
     /// A controller that has seen nothing yet.
     pub fn new(settings: &ControllerSettings) -> HelmController {

@@ -21,6 +21,11 @@ impl Entry {
         }
     }
 
+    /// What the inventory of a Flux Kustomization holds.
+    pub fn all_of(kustomization: &Value) -> Vec<Entry> {
+        read(kustomization["status"].get("inventory"))
+    }
+
     /// Group, version and kind of the object.
     pub fn gvk(&self) -> GroupVersionKind {
         GroupVersionKind {
