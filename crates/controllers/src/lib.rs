@@ -12,7 +12,6 @@
 //! Absent on purpose: clocks, threads, sockets, and chance. How long things take comes through [`Delays`], what sources
 //! hold through [`Contents`]. The one who drives the controllers is crate `sim`.
 
-mod cel;
 mod context;
 mod flux_api;
 mod flux_rest;

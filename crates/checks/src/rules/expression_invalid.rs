@@ -1,6 +1,5 @@
 //! A CEL expression that does not compile.
 
-use cel::Env;
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_render::Tier;
 
@@ -32,18 +31,16 @@ struct Expression<'t> {
 
 /// Flux gives up on such a tier for good: it is Stalled and not tried again (F-110, F-125, F-143).
 fn finding(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
-    let environment = Env::stdlib();
     let (expression, error) = expressions(tier).into_iter().find_map(|expression| {
         // Optional fields are beyond the parser at hand, and fine for Flux.
         let is_beyond = expression.text.contains(".?") || expression.text.contains("[?");
-        let error = environment
-            .compile(expression.text)
+        let error = firstpass_expression::Expression::compile(expression.text)
             .err()
             .filter(|_| !is_beyond)?;
-        Some((expression, error.to_string()))
+        Some((expression, error))
     })?;
     let field: Vec<&str> = expression.field.iter().map(String::as_str).collect();
-    let error = error.lines().next().unwrap_or_default().trim().to_owned();
+    let error = error.split(" | ").next().unwrap_or_default().trim().to_owned();
     let message = format!("`{}` of `{}` is no CEL expression", expression.text, tier.name);
     let why = format!(
         "it does not compile ({error}). Flux compiles expressions before anything else; a tier with one that it cannot compile is \

@@ -8,12 +8,12 @@ use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::{Value, json};
 
 use super::{ACTOR, Attempt, HelmController, Phase, chart_source, write};
-use crate::cel::Expression;
 use crate::context::Context;
 use crate::flux_api;
 use crate::kustomization::{DependencyState, Failure, Obstacle, Retry, is_ready};
 use crate::status::Status;
 use crate::time::of_flux;
+use firstpass_expression::Expression;
 
 impl HelmController {
     pub(super) fn begin(&mut self, name: &TierName, context: &mut Context<'_>) {

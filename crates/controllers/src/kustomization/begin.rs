@@ -8,11 +8,11 @@ use firstpass_object::{ObjectExt, TierName};
 use serde_json::Value;
 
 use super::{Attempt, Failure, KustomizationController, Next, Obstacle, OutcomeResult, Retry};
-use crate::cel::Expression;
 use crate::context::Context;
 use crate::flux_api;
 use crate::status::Status;
 use crate::time::of_flux;
+use firstpass_expression::Expression;
 
 /// How long a source without an artifact is given (F-133).
 pub(super) const ARTIFACT_RETRY: Duration = Duration::from_secs(30);

@@ -5,10 +5,10 @@ use firstpass_object::{ObjectExt, TierName};
 use serde_json::{Value, json};
 
 use super::{DependencyState, Failure, Obstacle, Retry};
-use crate::cel::Expression;
 use crate::context::Context;
 use crate::flux_api;
 use crate::time::of_flux;
+use firstpass_expression::Expression;
 
 /// Whether all dependencies are ready; the first that is not decides the message (F-123).
 pub(super) fn check(

@@ -9,9 +9,9 @@ use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
 
 use super::attempt::Attempt;
 use super::{Obstacle, submit};
-use crate::cel::Expression;
 use crate::context::Context;
 use crate::readiness::{self, Health};
+use firstpass_expression::Expression;
 
 /// A wait for a set of objects.
 #[derive(Clone, Debug)]
