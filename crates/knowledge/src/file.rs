@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::chart::Chart;
 use crate::distribution::{Distribution, FluxRelease, Manifest};
 use crate::kind::KindGroup;
+use crate::lifecycle::{Deprecation, Support};
 use crate::operator::Operator;
 use crate::storage::StorageInference;
 use crate::timing::TimingEntry;
@@ -59,6 +60,8 @@ pub(crate) struct File {
     pub(crate) flux: Vec<FluxRelease>,
     pub(crate) storage: Vec<StorageInference>,
     pub(crate) timing: BTreeMap<String, TimingEntry>,
+    pub(crate) deprecations: Vec<Deprecation>,
+    pub(crate) support: Vec<Support>,
 }
 
 impl File {

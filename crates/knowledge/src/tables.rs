@@ -9,6 +9,7 @@ use crate::chart::{Chart, CrdMode, CrdsPolicy, chart_name};
 use crate::distribution::{Distribution, FluxRelease, Manifest};
 use crate::file::{Error, File};
 use crate::kind::KindDef;
+use crate::lifecycle::{Deprecation, Support};
 use crate::operator::{Effect, Operator};
 use crate::parts::Workload;
 use crate::selector::KindSelector;
@@ -37,6 +38,8 @@ pub struct Knowledge {
     flux: Vec<FluxRelease>,
     storage: Vec<StorageInference>,
     timings: BTreeMap<String, Timing>,
+    deprecations: Vec<Deprecation>,
+    support: Vec<Support>,
     charts_by_name: BTreeMap<String, Vec<usize>>,
     operators_by_name: BTreeMap<String, usize>,
 }
@@ -110,6 +113,8 @@ impl Knowledge {
             flux,
             storage,
             timing,
+            deprecations,
+            support,
         } = file;
         let tag = |target: &mut String| name.clone_into(target);
         self.charts.splice(
@@ -154,6 +159,8 @@ impl Knowledge {
                 .or_default()
                 .insert(def.kind.clone(), def);
         }
+        self.deprecations.splice(0..0, deprecations);
+        self.support.splice(0..0, support);
         for (key, entry) in timing {
             let timing = entry.into_timing(&key, name);
             let timing = timing.map_err(|message| Error {
@@ -377,6 +384,18 @@ impl Knowledge {
     ) -> &[ClaimPropertySet] {
         self.storage_inference(provisioner, parameters, cdi_version)
             .map_or(&[], |entry| entry.sets.as_slice())
+    }
+
+    /// What is known of the end of an API version of Kubernetes.
+    pub fn deprecation(&self, group: &str, version: &str, kind: &str) -> Option<&Deprecation> {
+        self.deprecations
+            .iter()
+            .find(|entry| (&*entry.group, &*entry.version, &*entry.kind) == (group, version, kind))
+    }
+
+    /// Which versions of Kubernetes components are made for.
+    pub fn support(&self) -> &[Support] {
+        &self.support
     }
 
     /// All charts, in the order in which they are looked up.

@@ -104,6 +104,11 @@ impl Kind {
         })
     }
 
+    /// The last minor that has this version, if its end is known.
+    pub fn last_minor(&self) -> Option<u16> {
+        self.last_minor
+    }
+
     /// Whether an API server of Kubernetes 1.`minor` knows this version.
     ///
     /// Minors newer than the table are taken for its last one.
