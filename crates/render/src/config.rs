@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use firstpass_diagnostics::{Location, Severity};
 use firstpass_flux::{FluxVersion, SourceName};
 use firstpass_source::{ReadError, RepoPath, Tree};
-use firstpass_yaml::Mark;
+use firstpass_yaml::{Mark, Node, NodeKind};
+use regex::Regex;
 use serde::Deserialize;
 
 /// The file at the root of a repository.
@@ -25,6 +26,9 @@ pub struct Config {
     /// Facts that must hold.
     #[serde(default)]
     pub invariants: Vec<Invariant>,
+    /// Things whose version is written in several files.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
     /// More knowledge files, as glob patterns from the root.
     #[serde(default)]
     pub knowledge: Vec<String>,
@@ -124,6 +128,32 @@ pub struct Invariant {
     /// How bad that is.
     #[serde(default)]
     pub severity: Option<Severity>,
+    /// Where the expression is written.
+    #[serde(skip)]
+    pub location: Option<Location>,
+}
+
+/// One thing, such as the version of Kubernetes, that several files state and that has to be the same in all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// What it is, for people.
+    pub name: String,
+    /// Where it is written.
+    pub places: Vec<PinPlace>,
+}
+
+/// One place of a pin.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinPlace {
+    /// The file from the root, or a glob pattern.
+    pub file: String,
+    /// A regular expression; its first group is the value, without a group the whole match.
+    pub pattern: String,
+    /// Where the pattern is written.
+    #[serde(skip)]
+    pub location: Option<Location>,
 }
 
 /// Level of a rule.
@@ -178,7 +208,7 @@ impl Config {
         };
         let text = firstpass_yaml::decode(bytes).map_err(|e| error(e.mark, e.message))?;
         let root = firstpass_yaml::parse_one(&text).map_err(|e| error(e.mark, e.message))?;
-        let config: Config = firstpass_yaml::from_node(&root).map_err(|e| {
+        let mut config: Config = firstpass_yaml::from_node(&root).map_err(|e| {
             let at = if e.path.is_empty() {
                 String::new()
             } else {
@@ -204,7 +234,45 @@ impl Config {
                 }
             }
         }
+        config.place(&root, file)?;
         Ok(config)
+    }
+
+    /// Remembers where expressions and patterns are written, for findings about them.
+    fn place(&mut self, root: &Node, file: &RepoPath) -> Result<(), ConfigError> {
+        let at = |keys: &[&str]| {
+            let step = |node: &Node, key: &&str| match &node.kind {
+                NodeKind::Seq(items) => items.get(key.parse::<usize>().ok()?).cloned(),
+                _ => node.get(key).cloned(),
+            };
+            let found = keys.iter().try_fold(root.clone(), |node, key| step(&node, key));
+            let mark = found.map_or(Mark::NONE, |node| node.mark);
+            Location::new(file.as_str(), mark.line.max(1), mark.column.max(1))
+        };
+        for (index, invariant) in self.invariants.iter_mut().enumerate() {
+            invariant.location = Some(at(&["invariants", &index.to_string(), "expr"]));
+        }
+        for (index, pin) in self.pins.iter_mut().enumerate() {
+            for (place, of_pin) in pin.places.iter_mut().enumerate() {
+                let location = at(&[
+                    "pins",
+                    &index.to_string(),
+                    "places",
+                    &place.to_string(),
+                    "pattern",
+                ]);
+                if let Err(error) = Regex::new(&of_pin.pattern) {
+                    let text = error.to_string();
+                    let last = text.lines().last().unwrap_or_default();
+                    return Err(ConfigError {
+                        location: Some(location),
+                        message: format!("`{}` is no regular expression: {last}", of_pin.pattern),
+                    });
+                }
+                of_pin.location = Some(location);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -243,6 +311,8 @@ clusters:
 overlays: {base: clusters/base, vars: ConfigMap/flux-system/cluster-vars, may_patch: [spec.decryption]}
 invariants:
   - {name: vip, expr: "true", message: no}
+pins:
+  - {name: Kubernetes, places: [{file: a.yaml, pattern: "v1[.]([0-9]+)"}]}
 knowledge: [knowledge/*.yaml]
 rules: {remote-base: warning}
 "#,
@@ -272,6 +342,11 @@ rules: {remote-base: warning}
                 "firstpass.yaml:1:59: `GitRepository/infra` is no Kind/namespace/name of a source",
             ),
         ];
+        let broken = parse("pins: [{name: a, places: [{file: b, pattern: '(x'}]}]").unwrap_err();
+        assert!(
+            broken.starts_with("firstpass.yaml:1:46: `(x` is no regular expression"),
+            "{broken}"
+        );
         for (text, message) in table {
             assert_eq!(parse(text).unwrap_err(), message);
         }

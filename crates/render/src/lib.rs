@@ -30,6 +30,7 @@ mod ignore;
 mod locate;
 mod made;
 mod metadata;
+mod reads;
 mod render;
 mod rendered;
 mod repository;
@@ -45,7 +46,7 @@ pub use builder::{BuildOutcome, Built, BuiltObject, TierBuilder};
 pub use cluster::{AssumedData, MadeBy, Outcome, RemotePart, RenderedCluster, Tier};
 pub use config::{
     BaselineConfig, CONFIG_FILE, ClusterConfig, Config, ConfigError, Distribution, Invariant, LocalSource,
-    Overlays, RuleLevel,
+    Overlays, Pin, PinPlace, RuleLevel,
 };
 pub use entry::{Entry, Sync, TierSource};
 pub use failure::{TierFailure, Unrendered, UnrenderedReason};

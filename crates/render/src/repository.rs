@@ -9,7 +9,7 @@ use firstpass_source::{EntryKind, RepoPath, Tree};
 
 use crate::snapshot::Snapshot;
 use crate::survey::{Found, Survey};
-use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate};
+use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate, reads};
 
 /// The file that `flux bootstrap` writes; empty in templates that bootstrap fills in.
 const GOTK_SYNC: &str = "flux-system/gotk-sync.yaml";
@@ -213,6 +213,11 @@ impl Repository {
                 .tree
                 .read(file)
                 .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("helmCharts:"))
+    }
+
+    /// The files that a build of a directory reads, each once. Nothing that comes from elsewhere is among them.
+    pub fn files_of_build(&self, directory: &RepoPath) -> BTreeSet<RepoPath> {
+        reads::files_of(&*self.tree, directory)
     }
 
     /// The place of a field of an object: its value, the nearest field above it, or where its document starts.

@@ -21,6 +21,8 @@ clusters:
 overlays: {base: clusters/base, vars: ConfigMap/flux-system/cluster-vars, may_patch: [spec.decryption]}
 invariants:
   - {name: vip, expr: "true", message: a VIP, severity: warning}
+pins:
+  - {name: talos, places: [{file: talos/*.yaml, pattern: "v([0-9.]+)"}]}
 knowledge: [knowledge/*.yaml]
 rules: {remote-base: warning, unrendered: "off"}
 "#;
@@ -55,6 +57,7 @@ fn both_refuse_the_same_mistakes() {
         ("{path: ../infra}", "{}"),
         ("remote-base: warning", "remote-base: loud"),
         ("base: clusters/base", "bases: clusters/base"),
+        ("pattern: ", "regex: "),
     ] {
         assert!(FULL.contains(right), "{right}");
         let broken = FULL.replacen(right, wrong, 1);
