@@ -8,10 +8,11 @@ use firstpass_apiserver::Definition;
 use firstpass_baseline::Stage;
 use firstpass_diagnostics::{Finding, Location};
 use firstpass_knowledge::Knowledge;
-use firstpass_object::{GroupKind, ObjectExt, TierName};
+use firstpass_object::{GroupKind, ObjectExt, Origin, Step, TierName};
 use firstpass_order::{OrderGraph, TierIndex};
 use firstpass_render::{RenderedCluster, RenderedObject, Repository, Tier};
 
+use crate::fleet::Fleet;
 use crate::texts::Text;
 
 /// Everything that a rule may look at.
@@ -27,6 +28,8 @@ pub struct CheckInput<'a> {
     pub graph: &'a OrderGraph,
     /// What charts and operators bring and do.
     pub knowledge: &'a Knowledge,
+    /// The clusters that share a base with this one, where the configuration says so.
+    pub fleet: Option<&'a Fleet>,
 }
 
 /// The same, with what several rules ask for and is found only once.
@@ -112,6 +115,36 @@ impl<'a> CheckInput<'a> {
     pub(crate) fn place_in_tier(&self, tier: &Tier, field: &[&str]) -> Option<Location> {
         let found = self.repository.locate(&tier.origin, field);
         found.or_else(|| tier.location.clone())
+    }
+
+    /// The place where a key of an object is written: in the last patch that writes it, else in the object's own file.
+    pub(crate) fn place_of_key(&self, origin: &Origin, path: &[&str]) -> Option<Location> {
+        let key = path.last().copied().unwrap_or_default();
+        // A patch without a file is written in the kustomization file.
+        let patches = origin.steps.iter().rev().filter_map(|step| match step {
+            Step::Patched { by, file } => Some(file.as_ref().unwrap_or(by)),
+            _ => None,
+        });
+        for file in patches {
+            let patch = Origin {
+                file: file.clone(),
+                line: 1,
+                ..Origin::default()
+            };
+            let found = [format!("{key}:"), format!("/{key}")]
+                .iter()
+                .filter_map(|text| self.repository.locate_text(&patch, text))
+                .find(|found| (found.line, found.column) != (1, 1));
+            if let Some(found) = found {
+                // The value itself, where the patch has the shape of the object.
+                return self
+                    .repository
+                    .locate(&patch, path)
+                    .filter(|place| place.line == found.line)
+                    .or(Some(found));
+            }
+        }
+        self.repository.locate(origin, path)
     }
 
     /// The place of a text of an object, `offset` bytes into it: the very line where the text is written down as it is,

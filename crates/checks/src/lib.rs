@@ -12,17 +12,24 @@
 //!
 //! Absent on purpose: the verdict of a cluster (`diagnostics` draws it from the findings), levels by configuration, time.
 
+mod coverage;
+mod fleet;
 mod input;
+mod invariants;
 mod needs;
 mod pods;
 mod registry;
 mod rules;
 mod shell;
 mod texts;
+mod uses;
 mod validation;
 mod variables;
+mod virt;
 mod wording;
 
+pub use coverage::coverage;
+pub use fleet::Fleet;
 pub use input::CheckInput;
 pub(crate) use input::Context;
 pub use registry::{RULES, Rule, Status, rule};

@@ -37,7 +37,9 @@ pub(crate) struct Text<'v> {
 pub(crate) enum Reader {
     /// A shell: `${…}` and `$$` have a meaning of their own there.
     Shell,
-    /// A program with a file of its own, such as a dashboard or a configuration: `${…}` may mean something to it.
+    /// A Grafana dashboard: `${…}` is one of its variables.
+    Dashboard,
+    /// A program with a file of its own, such as a configuration: `${…}` may mean something to it.
     Program,
     /// Kubernetes or a controller: `${…}` means nothing.
     Cluster,
@@ -108,11 +110,20 @@ fn runs_shell(container: &Map<String, Value>) -> bool {
 fn reader_of(text: &str, reader: Reader) -> Reader {
     if text.starts_with("#!") || text.starts_with("#cloud-config") {
         Reader::Shell
+    } else if is_dashboard(text) {
+        Reader::Dashboard
     } else if reader == Reader::Cluster && text.trim_end().contains('\n') {
         Reader::Program
     } else {
         reader
     }
+}
+
+/// A dashboard in JSON, as Grafana exports it.
+fn is_dashboard(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && text.contains("\"panels\"")
+        && (text.contains("\"schemaVersion\"") || text.contains("\"templating\""))
 }
 
 #[cfg(test)]
@@ -147,5 +158,7 @@ mod tests {
         assert_eq!(reader(&object, "sleep ${N:-1}"), Reader::Shell);
         assert_eq!(reader(&object, "--port=${PORT}"), Reader::Cluster);
         assert_eq!(reader(&object, "userData"), Reader::Shell);
+        let board = json!({"data": {"board.json": "{\"panels\": [], \"schemaVersion\": 39}"}});
+        assert_eq!(reader(&board, "board.json"), Reader::Dashboard);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_flux::{PostBuild, SubstituteStrategy};
 use firstpass_object::ObjectId;
-use firstpass_render::{Data, DataKind, RenderedCluster, Tier};
+use firstpass_render::{Data, DataKind, Datum, Overlays, RenderedCluster, Tier};
 
 /// The variables of a cluster by the tier that reads them.
 pub(crate) struct Variables<'a> {
@@ -75,6 +75,39 @@ impl<'a> Variables<'a> {
         all
     }
 
+    /// Every variable of the cluster with its value, and whether there may be more. Where tiers disagree, the object that
+    /// holds the values of the overlays counts, else the first tier.
+    pub(crate) fn values(&self, overlays: Option<&Overlays>) -> (BTreeMap<String, Datum>, bool) {
+        let mut values = BTreeMap::new();
+        let mut open = false;
+        let of_overlays = overlays.and_then(crate::fleet::vars_id);
+        if let Some(data) = of_overlays.and_then(|id| self.data.get(&id)) {
+            values.clone_from(&data.values);
+        }
+        for tier in &self.cluster.tiers {
+            let Some(post_build) = &tier.kustomization.spec.post_build else {
+                continue;
+            };
+            for (name, value) in &post_build.substitute {
+                values
+                    .entry(name.clone())
+                    .or_insert_with(|| Datum::Known(value.clone()));
+            }
+            for (source, optional) in sources_of(tier).into_iter().rev() {
+                match self.data.get(&source) {
+                    Some(data) => {
+                        open |= data.open;
+                        for (name, datum) in &data.values {
+                            values.entry(name.clone()).or_insert_with(|| datum.clone());
+                        }
+                    }
+                    None => open |= !optional,
+                }
+            }
+        }
+        (values, open)
+    }
+
     /// Whether substitution certainly leaves the tier's objects alone: it has none, or none of its sources has a
     /// variable (F-601).
     pub(crate) fn substitutes_nothing(&self, tier: &Tier) -> bool {
@@ -91,7 +124,7 @@ impl<'a> Variables<'a> {
 
 /// The ConfigMaps and Secrets that a tier names as sources of variables, in the order in which they count, each with
 /// whether it may be missing.
-fn sources_of(tier: &Tier) -> Vec<(ObjectId, bool)> {
+pub(crate) fn sources_of(tier: &Tier) -> Vec<(ObjectId, bool)> {
     let sources = |post_build: &PostBuild| {
         let id = |kind: &str, name: &str| ObjectId::new("", kind, Some(&tier.name.namespace), name);
         let references = post_build.substitute_from.iter();

@@ -33,6 +33,16 @@ pub(crate) fn objects(objects: &[&ObjectId]) -> String {
 /// More than this many are counted.
 const NAMED_MAX: usize = 3;
 
+/// The first few of a list, and how many more there are.
+pub(crate) fn few(items: &[String]) -> String {
+    let more = items.len().saturating_sub(NAMED_MAX);
+    let mut shown: Vec<String> = items.iter().take(NAMED_MAX).cloned().collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    and(&shown)
+}
+
 fn named<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>) -> String {
     let more = items.len().saturating_sub(NAMED_MAX);
     let mut shown: Vec<String> = items

@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
     let mut clusters = Vec::new();
     let mut places = Places::default();
     for entry in &session.entries {
-        let prepared = session.prepare(entry, &[]);
+        let prepared = session.prepare_with_coverage(entry);
         let mut report = ClusterReport {
             entry: entry.path().to_owned(),
             verdict: Verdict::Converges,
@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
             .concat(),
             tiers: Vec::new(),
             effects: Vec::new(),
+            coverage: prepared.coverage,
             findings: prepared.findings,
         };
         report.conclude();

@@ -1,11 +1,12 @@
 //! From arguments to clusters that are rendered, staged and ordered: what every verb about clusters begins with.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firstpass_baseline::{Stage, StageOptions};
-use firstpass_checks::CheckInput;
-use firstpass_diagnostics::{Finding, Severity};
+use firstpass_checks::{CheckInput, Fleet};
+use firstpass_diagnostics::{Coverage, Finding, Severity};
 use firstpass_flux::FluxVersion;
 use firstpass_knowledge::Knowledge;
 use firstpass_object::GroupKind;
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) entries: Vec<Entry>,
     /// The root of the repository, as given or found.
     pub(crate) root: PathBuf,
+    /// The clusters that share a base, rendered when the rules ask for them.
+    fleet: OnceCell<Option<Fleet>>,
     flux: Option<FluxVersion>,
     kubernetes: Option<String>,
 }
@@ -36,6 +39,8 @@ pub(crate) struct Prepared {
     pub(crate) graph: Arc<OrderGraph>,
     /// What the rules say, at the levels that the configuration gives them.
     pub(crate) findings: Vec<Finding>,
+    /// How far substitution reaches; empty unless it was asked for.
+    pub(crate) coverage: Vec<Coverage>,
 }
 
 impl Session {
@@ -87,6 +92,7 @@ impl Session {
             knowledge,
             entries,
             root,
+            fleet: OnceCell::new(),
             flux,
             kubernetes: common.kubernetes_version.clone(),
         })
@@ -100,7 +106,19 @@ impl Session {
 
     /// Renders, stages and orders one cluster. `warm` are kinds that exist before Flux starts as well.
     pub(crate) fn prepare(&self, entry: &Entry, warm: &[GroupKind]) -> Prepared {
-        let cluster = self.render(entry);
+        self.prepare_in(entry, warm, false)
+    }
+
+    /// The same with the lines about coverage.
+    pub(crate) fn prepare_with_coverage(&self, entry: &Entry) -> Prepared {
+        self.prepare_in(entry, &[], true)
+    }
+
+    fn prepare_in(&self, entry: &Entry, warm: &[GroupKind], with_coverage: bool) -> Prepared {
+        let options = Options { flux: self.flux };
+        let fleet = self.fleet.get_or_init(|| Fleet::of(&self.repository, &options));
+        let rendered = fleet.as_ref().and_then(|fleet| fleet.cluster(entry));
+        let cluster = rendered.cloned().unwrap_or_else(|| Arc::new(self.render(entry)));
         let helmfiles = self.repository.helmfiles(entry);
         let options = StageOptions {
             kubernetes: self.kubernetes.clone(),
@@ -120,11 +138,18 @@ impl Session {
             stage: &stage,
             graph: &graph,
             knowledge: &self.knowledge,
+            fleet: fleet.as_ref(),
+        };
+        let coverage = if with_coverage {
+            firstpass_checks::coverage(&input)
+        } else {
+            Vec::new()
         };
         let findings = self.at_their_levels(firstpass_checks::check(&input));
         Prepared {
             findings,
-            cluster: Arc::new(cluster),
+            coverage,
+            cluster,
             stage: Arc::new(stage),
             graph: Arc::new(graph),
         }

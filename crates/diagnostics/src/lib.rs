@@ -10,6 +10,6 @@ mod report;
 
 pub use finding::{Finding, Location, ObjectRef, Severity, Side, Verdict};
 pub use report::{
-    Assumption, Baseline, ClusterReport, Effect, Report, SCHEMA_VERSION, Tier, TierState, Tool, WaitingFor,
-    WaitingOn,
+    Assumption, Baseline, ClusterReport, Coverage, Effect, Report, SCHEMA_VERSION, Tier, TierState, Tool,
+    WaitingFor, WaitingOn,
 };

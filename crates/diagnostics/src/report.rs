@@ -51,6 +51,9 @@ pub struct ClusterReport {
     pub tiers: Vec<Tier>,
     /// What happens to objects (plan).
     pub effects: Vec<Effect>,
+    /// How far substitution reaches, one entry per path (check).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<Coverage>,
     /// The findings, most severe first.
     pub findings: Vec<Finding>,
 }
@@ -155,6 +158,39 @@ pub enum WaitingFor {
     Variable,
     /// Any other object.
     Object,
+}
+
+/// One path that a tier builds, as substitution sees it. The page of the rule `uncovered-path` defines the numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The directory from the root of the repository, beginning with `./`.
+    pub path: String,
+    /// The tier that builds it.
+    pub tier: TierName,
+    /// Whether the tier substitutes anything.
+    pub covered: bool,
+    /// Files of the repository that the build reads.
+    pub files: usize,
+    /// `${…}` in them whose variable the tier defines.
+    pub defined: usize,
+    /// `${…}` in them that are undefined, not parsable, rewritten although a shell was meant, or applied as written.
+    pub hazards: usize,
+}
+
+impl std::fmt::Display for Coverage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Coverage {
+            path,
+            files,
+            defined,
+            hazards,
+            ..
+        } = self;
+        write!(
+            formatter,
+            "path={path} files={files} defined={defined} hazards={hazards}"
+        )
+    }
 }
 
 /// What a change does to one object (plan).

@@ -60,6 +60,14 @@ fn full_report() -> Report {
                 tier: Some(tier.clone()),
             }],
         }],
+        coverage: vec![firstpass_diagnostics::Coverage {
+            path: "./platform-config".to_owned(),
+            tier: tier.clone(),
+            covered: true,
+            files: 4,
+            defined: 2,
+            hazards: 0,
+        }],
         effects: vec![Effect {
             object: "ConfigMap/default/settings".to_owned(),
             effect: "pruned".to_owned(),

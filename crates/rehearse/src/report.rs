@@ -39,6 +39,7 @@ pub(crate) fn of_run(
         assumptions,
         tiers: tiers(script, explainer),
         effects: Vec::new(),
+        coverage: Vec::new(),
         findings: findings::of_run(script, explainer),
     }
 }

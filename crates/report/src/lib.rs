@@ -10,6 +10,7 @@ mod clean;
 mod concise;
 mod context;
 mod counts;
+mod coverage;
 mod duration;
 mod findings;
 mod github;

@@ -11,7 +11,7 @@ use firstpass_source::Tree;
 
 use crate::clean::clean;
 use crate::wrap::wrap;
-use crate::{findings, group, headline, timeline};
+use crate::{coverage, findings, group, headline, timeline};
 
 /// Assumptions of one kind beyond this many are counted, unless all are asked for.
 const ASSUMPTIONS_LISTED_MAX: usize = 6;
@@ -102,6 +102,10 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
             "\n{}",
             style.paint(Paint::Dim, &format!("{hidden} for information; -v shows them"))
         );
+    }
+    if !cluster.coverage.is_empty() {
+        text.push('\n');
+        text.push_str(&coverage::render(&cluster.coverage, style));
     }
     if !cluster.assumptions.is_empty() {
         text.push('\n');
@@ -254,6 +258,7 @@ mod tests {
                 ),
             ],
             effects: vec![],
+            coverage: Vec::new(),
             findings: vec![finding],
         };
         cluster.conclude();

@@ -12,7 +12,7 @@ use crate::input::At as _;
 use crate::texts::{Reader, Text, texts};
 use crate::validation::{self, Refusal};
 use crate::variables::Variables;
-use crate::{Context, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -46,11 +46,8 @@ struct Literal<'v> {
 }
 
 fn finding(input: &Context<'_>, tier: &Tier, known: &BTreeMap<String, String>) -> Option<Finding> {
-    // Whoever writes a `postBuild` means the tier to substitute.
-    let meant = tier.kustomization.spec.post_build.is_some();
-    let is_meant = |expression: &Expression<'_>| {
-        meant || known.contains_key(expression.name) || is_flux_default(expression)
-    };
+    let meaning = Meaning::of(input, tier, known);
+    let is_meant = |expression: &Expression<'_>| meaning.is_for_flux(expression);
     let found: Vec<Literal<'_>> = tier
         .objects()
         .iter()
@@ -97,6 +94,9 @@ fn finding(input: &Context<'_>, tier: &Tier, known: &BTreeMap<String, String>) -
         .with_why(why)
         .with_help(help)
         .at(input.place_of_text(first.object, &first.text, first.offset));
+    if meaning.alone {
+        finding.severity = Severity::Error;
+    }
     if first.refusal.is_some() {
         finding.severity = Severity::Error;
         finding.verdict = Some(Verdict::Invalid);
@@ -150,12 +150,64 @@ fn first_name(text: &str, counts: impl Fn(&Expression<'_>) -> bool) -> Option<(S
     (!escaped).then(|| (found.name.to_owned(), found.span.start))
 }
 
+/// Which `${…}` of a tier that substitutes nothing were meant for Flux.
+pub(crate) struct Meaning<'k> {
+    known: &'k BTreeMap<String, String>,
+    /// Whoever writes a `postBuild` means the tier to substitute.
+    meant: bool,
+    /// Every other tier of the cluster substitutes: this one was forgotten.
+    alone: bool,
+}
+
+/// So many other tiers have to substitute before the one that does not stands out.
+const OTHERS_MIN: usize = 3;
+
+impl<'k> Meaning<'k> {
+    pub(crate) fn of(
+        input: &CheckInput<'_>,
+        tier: &Tier,
+        known: &'k BTreeMap<String, String>,
+    ) -> Meaning<'k> {
+        let roots = &input.cluster.roots;
+        let mut others = 0;
+        let alone = input
+            .cluster
+            .tiers
+            .iter()
+            .filter(|other| other.name != tier.name && !roots.contains(&other.name))
+            .all(|other| {
+                others += 1;
+                other.kustomization.spec.post_build.is_some()
+            });
+        Meaning {
+            known,
+            meant: tier.kustomization.spec.post_build.is_some(),
+            alone: alone && others >= OTHERS_MIN && !roots.contains(&tier.name),
+        }
+    }
+
+    pub(crate) fn is_for_flux(&self, expression: &Expression<'_>) -> bool {
+        self.meant
+            || self.known.contains_key(expression.name)
+            || is_flux_default(expression)
+            || self.alone && is_named_as_for_flux(expression)
+    }
+}
+
+/// `${CLUSTER_DOMAIN}`: capitals, as variables of Flux are written by almost everybody.
+fn is_named_as_for_flux(expression: &Expression<'_>) -> bool {
+    let mut letters = expression.name.bytes();
+    expression.operator == Operator::Value
+        && letters.all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == b'_')
+        && expression.name.bytes().any(|letter| letter.is_ascii_uppercase())
+}
+
 /// `${NAME:=default}` is how defaults are written for Flux.
 fn is_flux_default(expression: &Expression<'_>) -> bool {
     expression.operator == Operator::Default(DefaultSign::ColonEqual)
 }
 
-fn is_disabled(object: &Value) -> bool {
+pub(crate) fn is_disabled(object: &Value) -> bool {
     [object.annotation(SUBSTITUTE), object.label(SUBSTITUTE)].contains(&Some("disabled"))
 }
 

@@ -59,14 +59,26 @@ fn finding(
             firstpass_yaml::nearest(&on.name, names.map(|release| release.name.as_str())).map(str::to_owned)
         }
     };
-    let hint = near
-        .as_ref()
-        .map(|near| format!(": did you mean `{near}`?"))
-        .unwrap_or_default();
+    let tiers = input
+        .graph
+        .tiers
+        .indices()
+        .map(|tier| input.graph.tiers.name(tier));
+    let tier_meant = tiers.into_iter().find(|tier| tier.name == on.name);
+    let hint = match (&near, tier_meant) {
+        (Some(near), _) if elsewhere.is_some() => format!(": did you mean `{near}`?"),
+        (_, Some(tier)) => format!(": `{tier}` is a Flux Kustomization"),
+        (Some(near), None) => format!(": did you mean `{near}`?"),
+        (None, None) => String::new(),
+    };
     let message = format!("`{id}` depends on HelmRelease `{on}`, which nothing makes{hint}");
     let why = "helm-controller installs a release only when the HelmReleases that it depends on are Ready. A HelmRelease \
                depends on HelmReleases alone, never on a Flux Kustomization";
     let help = match near {
+        _ if elsewhere.is_none() && tier_meant.is_some() => format!(
+            "order the tiers instead: let `{}` depend on `{}`, with `wait: true` there; or name the HelmRelease that this one needs",
+            tier.name, on.name
+        ),
         Some(near) => format!("correct the name or the namespace: `{near}`"),
         None => "correct the name or the namespace, or remove the entry".to_owned(),
     };

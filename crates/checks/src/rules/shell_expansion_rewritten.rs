@@ -47,12 +47,12 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 }
 
 /// A source with keys that nobody knows may define the name; `unknown` is not `undefined`.
-fn may_be_open(variables: &TierVariables, name: &str) -> bool {
+pub(crate) fn may_be_open(variables: &TierVariables, name: &str) -> bool {
     variables.open && !name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Names that tiers use in fields that no shell reads: there they can only be meant for Flux.
-fn plain_names(cluster: &RenderedCluster) -> BTreeSet<String> {
+pub(crate) fn plain_names(cluster: &RenderedCluster) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for template in cluster
         .objects()
@@ -85,7 +85,7 @@ fn finding(
     let template = object.template.as_deref()?;
     let found: Vec<(Text<'_>, Vec<Rewrite>)> = texts(template)
         .into_iter()
-        .filter(|text| text.reader == Reader::Shell)
+        .filter(|text| matches!(text.reader, Reader::Shell | Reader::Dashboard))
         .filter_map(|text| {
             let rewritten = rewrites(text.text, is_flux);
             (!rewritten.is_empty()).then_some((text, rewritten))
@@ -106,8 +106,12 @@ fn finding(
     }
     let is_key = |part: &&String| !part.bytes().all(|byte| byte.is_ascii_digit());
     let script = text.path.iter().rev().find(is_key).map_or("", String::as_str);
+    let (what, reader) = match text.reader {
+        Reader::Dashboard => ("dashboard", "any dashboard"),
+        _ => ("script", "any shell"),
+    };
     let message = format!(
-        "substitution rewrites {} in the script `{script}` of `{}`",
+        "substitution rewrites {} in the {what} `{script}` of `{}`",
         wording::and(&written),
         object.id()
     );
@@ -120,7 +124,7 @@ fn finding(
     }
     effects.truncate(NAMED_MAX);
     let why = format!(
-        "`{}` substitutes variables in everything that it applies, and Flux reads the script before any shell does: {}. Strict \
+        "`{}` substitutes variables in everything that it applies, and Flux reads the {what} before {reader} does: {}. Strict \
          substitution does not object, because an expression with a default is never undefined",
         tier.name,
         wording::and(&effects)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use firstpass_baseline::{Stage, StageOptions};
-use firstpass_checks::{CheckInput, check};
+use firstpass_checks::{CheckInput, Fleet, check};
 use firstpass_diagnostics::{Finding, Severity};
 use firstpass_knowledge::Knowledge;
 use firstpass_order::OrderGraph;
@@ -26,12 +26,14 @@ pub(crate) fn entry_findings(repository: &Repository, entry: &Entry) -> Vec<Find
     let options = StageOptions::default();
     let stage = Stage::set(&cluster, &**repository.tree(), &helmfiles, &knowledge, &options);
     let graph = OrderGraph::build(&cluster, &stage, &knowledge);
+    let fleet = Fleet::of(repository, &Options::default());
     check(&CheckInput {
         repository,
         cluster: &cluster,
         stage: &stage,
         graph: &graph,
         knowledge: &knowledge,
+        fleet: fleet.as_ref(),
     })
 }
 

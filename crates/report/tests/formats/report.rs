@@ -151,6 +151,7 @@ pub(crate) fn cluster(entry: &str, tiers: Vec<Tier>, findings: Vec<Finding>) -> 
         assumptions: Vec::new(),
         tiers,
         effects: Vec::new(),
+        coverage: Vec::new(),
         findings,
     };
     cluster.conclude();
