@@ -45,7 +45,7 @@ pub(crate) fn script(tree: Arc<dyn Tree>, entry: &str, how: &How) -> Script {
             stage: &stage,
             graph: &graph,
             knowledge: &knowledge,
-            fleet: firstpass_checks::Fleet::of(&repository, &Options::default()).as_ref(),
+            fleet: firstpass_checks::Fleet::of(&repository, &firstpass_render::Options::default()).as_ref(),
         })
     };
     Script {
