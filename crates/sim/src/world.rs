@@ -20,6 +20,9 @@ use crate::progress::Progress;
 /// How many controllers there are.
 const CONTROLLERS: usize = 7;
 
+/// Which of them is kustomize-controller.
+const KUSTOMIZATIONS: usize = 1;
+
 /// What stays the same during a run.
 #[derive(Clone)]
 pub struct Setting {
@@ -178,6 +181,23 @@ impl World {
         };
         for source in sources {
             controller.fetch_now(&source, &mut context);
+        }
+        self.deliver();
+    }
+
+    /// kustomize-controller starts anew: it forgets what it was doing and sees everything as if it were new.
+    pub fn restart_kustomize_controller(&mut self) {
+        self.deliver();
+        self.kustomizations = KustomizationController::new(&self.setting.settings);
+        let objects: Vec<_> = self
+            .server
+            .all_objects()
+            .map(|(_, object)| Arc::clone(object))
+            .collect();
+        for object in &objects {
+            self.with(KUSTOMIZATIONS, |controller, context| {
+                controller.observe(None, Some(object), context);
+            });
         }
         self.deliver();
     }

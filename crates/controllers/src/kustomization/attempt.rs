@@ -197,10 +197,11 @@ impl KustomizationController {
             .build(&attempt.kustomization, &attempt.revision, context.server);
         let path_missing = matches!(built, Err(BuildFailure::PathMissing { .. }));
         if !path_missing {
-            // F-115
+            // F-113, F-115: written before anything is built.
             attempt
                 .status
                 .set("lastAttemptedRevision", attempt.revision.clone().into());
+            write(context, &tier, &attempt.status);
         }
         let Built {
             objects,
