@@ -1,10 +1,11 @@
 //! How long a directory of 1,000 objects takes, and a small overlay.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use firstpass_kustomize::{Options, build};
-use firstpass_source::{MemoryTree, RepoPath};
+use firstpass_source::{MemoryTree, RepoPath, Tree, WorkTree};
 
 /// Half ConfigMaps, half Deployments that refer to them, all of them renamed, labelled and moved to a namespace.
 fn thousand_objects() -> MemoryTree {
@@ -53,5 +54,25 @@ fn builds(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, builds);
+/// The same directory on disk, where opening the files counts too.
+fn builds_from_disk(criterion: &mut Criterion) {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("thousand-objects");
+    let memory = thousand_objects();
+    for path in memory.paths() {
+        let target = root.join(path.as_str());
+        let directory = target.parent().expect("files lie in directories");
+        std::fs::create_dir_all(directory).expect("the target directory is writable");
+        let content = memory.read(path).expect("it was listed");
+        std::fs::write(&target, content).expect("the target directory is writable");
+    }
+    criterion.bench_function("1,000 objects on disk", |bencher| {
+        bencher.iter(|| {
+            let tree = WorkTree::open(&root).expect("it was just made");
+            let built = build(&tree, &RepoPath::clamped("big"), &Options::command_line());
+            built.map(|built| built.to_yaml())
+        });
+    });
+}
+
+criterion_group!(benches, builds, builds_from_disk);
 criterion_main!(benches);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firstpass_object::Origin;
 use firstpass_source::{RepoPath, Tree};
-use firstpass_yaml::Mark;
+use firstpass_yaml::{Mark, Node};
 
 use crate::accumulator::Accumulator;
 use crate::config::FieldSpecs;
@@ -12,11 +12,11 @@ use crate::file::{FieldSpec, KustomizationFile};
 use crate::loader::Loader;
 use crate::remote::RemoteRef;
 use crate::resmap::ResMap;
-use crate::resource::notes;
+use crate::resource::{id_of, notes};
 use crate::session::Session;
 use crate::target::Target;
 use crate::transformer::{By, Hash, Labels, Transform, fix_name_references, resolve_vars};
-use crate::{Error, objects, order};
+use crate::{Error, objects, order, side_by_side};
 
 /// The version of kustomize whose output this is, as `managedByLabel` notes it.
 const VERSION: &str = "v5.8.1";
@@ -112,12 +112,8 @@ pub struct Warning {
 impl Build {
     /// The objects as kustomize prints them.
     pub fn to_yaml(&self) -> String {
-        let documents: Vec<String> = self
-            .resources
-            .iter()
-            .map(|resource| firstpass_yaml::emit(&resource.value))
-            .collect();
-        documents.join("---\n")
+        let resources: Vec<&Resource> = self.resources.iter().collect();
+        side_by_side::map(resources, |resource| firstpass_yaml::emit(&resource.value)).join("---\n")
     }
 }
 
@@ -158,11 +154,9 @@ pub fn build(tree: &dyn Tree, directory: &RepoPath, options: &Options) -> Result
     sort(&mut resources, target.file(), options.mode).map_err(|error| error.at(target.path(), Mark::NONE))?;
     clean_up(&mut resources, target.file(), &target.by())?;
 
-    let resources = resources
-        .into_items()
-        .into_iter()
-        .map(output)
-        .collect::<Result<_, _>>()?;
+    let finished: Vec<Finished> = resources.into_items().into_iter().map(Finished::of).collect();
+    let resources: Vec<Result<Resource, Error>> = side_by_side::map(finished, Finished::output);
+    let resources = resources.into_iter().collect::<Result<_, _>>()?;
     let (remote, warnings) = session.into_findings();
     Ok(Build {
         resources,
@@ -252,26 +246,37 @@ fn clean_up(resources: &mut ResMap, file: &KustomizationFile, by: &By<'_>) -> Re
     Ok(())
 }
 
-fn output(resource: crate::resource::Resource) -> Result<Resource, Error> {
-    let value = resource.node().to_json().map_err(|error| {
-        let file = RepoPath::clamped(&resource.origin.file);
-        if error.mark != Mark::NONE {
-            return Error::unreadable(&file, &error);
-        }
-        // No text stands behind the node: kustomize made it, and wrote it in a way that it cannot read.
-        let place = Mark {
-            line: resource.origin.line,
-            column: 1,
-        };
-        Error::new(format!("{} cannot be written: {}", resource.current_id(), error.message))
-            .at(&file, place)
-            .help(
-                "kustomize writes the keys of labels, annotations and generated data without quotes: they may not look \
-                 like numbers or booleans",
-            )
-    })?;
-    Ok(Resource {
-        value,
-        origin: resource.origin,
-    })
+/// An object at the end of a build.
+struct Finished {
+    node: Node,
+    origin: Origin,
+}
+
+impl Finished {
+    fn of(resource: crate::resource::Resource) -> Finished {
+        let (node, origin) = resource.into_parts();
+        Finished { node, origin }
+    }
+
+    fn output(self) -> Result<Resource, Error> {
+        let Finished { node, origin } = self;
+        let value = node.to_json().map_err(|error| {
+            let file = RepoPath::clamped(&origin.file);
+            if error.mark != Mark::NONE {
+                return Error::unreadable(&file, &error);
+            }
+            // No text stands behind the node: kustomize made it, and wrote it in a way that it cannot read.
+            let place = Mark {
+                line: origin.line,
+                column: 1,
+            };
+            Error::new(format!("{} cannot be written: {}", id_of(&node), error.message))
+                .at(&file, place)
+                .help(
+                    "kustomize writes the keys of labels, annotations and generated data without quotes: they may not \
+                     look like numbers or booleans",
+                )
+        })?;
+        Ok(Resource { value, origin })
+    }
 }

@@ -9,6 +9,7 @@
 //! kustomization file, which belongs to `render` and reaches the build as [`file::KustomizationFile`].
 
 mod accumulator;
+mod ahead;
 mod build;
 mod config;
 mod error;
@@ -33,6 +34,7 @@ mod schemas;
 pub mod selector;
 mod session;
 mod shared;
+mod side_by_side;
 mod target;
 mod transformer;
 pub mod vars;

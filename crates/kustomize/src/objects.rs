@@ -17,11 +17,37 @@ struct Found {
     document: usize,
 }
 
-/// The objects of a text in order, lists of objects expanded. `file` is where the text stands.
+/// The objects of a text in order, lists of objects expanded: all that can be known of them without the build.
+pub(crate) struct Parsed(Vec<Found>);
+
+impl Parsed {
+    /// Makes them resources of a build. `file` is where the text stands.
+    pub(crate) fn into_resources(self, file: &RepoPath, session: &Session) -> impl Iterator<Item = Resource> {
+        self.0.into_iter().map(|Found { node, document }| {
+            let origin = Origin {
+                file: file.as_str().to_owned(),
+                document,
+                line: node.mark.line,
+                steps: Vec::new(),
+            };
+            Resource::new(node, origin, &session.schemas)
+        })
+    }
+}
+
+/// The objects of a text as resources of a build; see [`parse`].
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn read(text: &str, file: &RepoPath, session: &Session) -> Result<Vec<Resource>, Error> {
+    Ok(parse(text, file)?.into_resources(file, session).collect())
+}
+
+/// The objects of a text. `file` is where the text stands.
 ///
 /// # Errors
 /// Text that is no YAML, and documents that are no objects: without kind, or without a name.
-pub(crate) fn read(text: &str, file: &RepoPath, session: &Session) -> Result<Vec<Resource>, Error> {
+pub(crate) fn parse(text: &str, file: &RepoPath) -> Result<Parsed, Error> {
     let documents = parse_all(text).map_err(|error| Error::unreadable(file, &error))?;
     let mut waiting = VecDeque::new();
     for document in documents {
@@ -29,20 +55,9 @@ pub(crate) fn read(text: &str, file: &RepoPath, session: &Session) -> Result<Vec
     }
     let mut objects = Vec::with_capacity(waiting.len());
     while let Some(found) = waiting.pop_front() {
-        match expand(found, file, &mut waiting)? {
-            None => {}
-            Some(Found { node, document }) => {
-                let origin = Origin {
-                    file: file.as_str().to_owned(),
-                    document,
-                    line: node.mark.line,
-                    steps: Vec::new(),
-                };
-                objects.push(Resource::new(node, origin, &session.schemas));
-            }
-        }
+        objects.extend(expand(found, file, &mut waiting)?);
     }
-    Ok(objects)
+    Ok(Parsed(objects))
 }
 
 /// Queues a document if it holds an object. Empty ones are passed over.

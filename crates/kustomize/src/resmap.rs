@@ -59,9 +59,14 @@ impl ResMap {
     /// # Errors
     /// If another one means the same object.
     pub(crate) fn append(&mut self, resource: Resource) -> Result<(), Error> {
-        let key = resource.current_id().key();
-        if let Some(first) = self.index().by_current_id.get(&key).and_then(|at| at.first()) {
-            return Err(already_registered(&resource, &self.items[*first]));
+        // The id is always asked for: that may put the built-in schema in use, as it does in kustomize.
+        let id = resource.current_id();
+        // Most files hold one object: nothing needs an index for that.
+        if !self.items.is_empty() {
+            let key = id.key();
+            if let Some(first) = self.index().by_current_id.get(&key).and_then(|at| at.first()) {
+                return Err(already_registered(&resource, &self.items[*first]));
+            }
         }
         let position = self.items.len();
         if let Some(index) = self.index.get_mut() {

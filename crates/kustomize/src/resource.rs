@@ -18,7 +18,7 @@ use crate::scalar::{self, is_nil_or_empty, text_of};
 use crate::schemas::Schemas;
 use crate::shared::SharedValues;
 
-pub(crate) use identity::{Identity, Key};
+pub(crate) use identity::{Identity, Key, id_of};
 
 /// An object under way.
 #[derive(Clone)]
@@ -65,6 +65,11 @@ impl Resource {
 
     pub(crate) fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// The tree and where it came from.
+    pub(crate) fn into_parts(self) -> (Node, Origin) {
+        (self.node, self.origin)
     }
 
     /// The tree for change; the names are read again afterwards.

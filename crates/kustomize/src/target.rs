@@ -9,6 +9,7 @@ use firstpass_yaml::Mark;
 
 use crate::Error;
 use crate::accumulator::Accumulator;
+use crate::ahead::{self, Ahead};
 use crate::config::{self, Conflict, TransformerConfig};
 use crate::file::{API_VERSIONS, KustomizationFile, Located};
 use crate::first;
@@ -119,9 +120,9 @@ impl<'a, 'tree> Target<'a, 'tree> {
         gathered: &mut Accumulator,
         paths: &[Located<String>],
     ) -> Result<(), Error> {
-        for path in paths {
+        for (path, read) in paths.iter().zip(ahead::read(&self.loader, paths)) {
             // What is no file of objects may be a directory.
-            let Err(not_a_file) = self.accumulate_file(gathered, path) else {
+            let Err(not_a_file) = read.and_then(|read| self.accumulate_file(gathered, path, read)) else {
                 continue;
             };
             match self.loader.enter(path) {
@@ -152,15 +153,18 @@ impl<'a, 'tree> Target<'a, 'tree> {
         format!("{}:{} names it", self.path, path.mark.line)
     }
 
-    fn accumulate_file(&self, gathered: &mut Accumulator, path: &Located<String>) -> Result<(), Error> {
-        use crate::loader::Loaded;
-        let (file, bytes) = match self.loader.load(path)? {
-            Loaded::Bytes { path, bytes } => (path, bytes),
-            Loaded::Remote => return self.site().elsewhere(path, path.mark),
+    fn accumulate_file(
+        &self,
+        gathered: &mut Accumulator,
+        path: &Located<String>,
+        read: Ahead,
+    ) -> Result<(), Error> {
+        let (file, parsed) = match read {
+            Ahead::Parsed(file, parsed) => (file, parsed),
+            Ahead::Remote => return self.site().elsewhere(path, path.mark),
         };
-        let text = firstpass_yaml::decode(&bytes).map_err(|error| Error::unreadable(&file, &error))?;
         let mut found = ResMap::default();
-        for resource in objects::read(&text, &file, self.session)? {
+        for resource in parsed.into_resources(&file, self.session) {
             found.append(resource)?;
         }
         if let Some(origin) = &self.origin {

@@ -176,18 +176,18 @@ impl Walk<'_> {
             error
         };
         let trimmed = name.trim();
-        let step = if trimmed.is_empty() {
+        if trimmed.is_empty() {
             // Nothing is left to look up, and looking up nothing leads to the mapping itself.
             return self.visit(node, rest, depth);
-        } else {
-            step_into(node, trimmed).map_err(named)?
+        }
+        let part = PathPart::parse(trimmed).map_err(named)?;
+        let (PathPart::Field(key), NodeKind::Map(map)) = (part, &mut node.kind) else {
+            // Everything but a key leads into lists, and this is none.
+            return step_into(node, trimmed).map(|_| ()).map_err(named);
         };
-        let field = match (step, &made) {
-            (Some(step), _) => get_mut(node, std::slice::from_ref(&step)),
-            (None, Some(create)) if is_made => node
-                .as_map_mut()
-                .map(|map| map.get_or_insert_with(trimmed, || create.node())),
-            (None, _) => None,
+        let field = match &made {
+            Some(create) if is_made => Some(map.get_or_insert_with(key, || create.node())),
+            _ => map.get_mut(key),
         };
         let Some(field) = field else {
             return Ok(());

@@ -25,6 +25,9 @@ pub enum PathPart<'a> {
 impl<'a> PathPart<'a> {
     /// Reads a part. A negative index and brackets without `=` are errors.
     pub fn parse(part: &'a str) -> Result<PathPart<'a>, Error> {
+        if part.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            return Ok(PathPart::Field(part));
+        }
         if let Some(index) = as_go_int(part) {
             return usize::try_from(index)
                 .map(PathPart::Index)

@@ -29,25 +29,32 @@ pub(crate) struct Key {
     namespace: String,
 }
 
+/// The id that the fields of a tree say.
+pub(crate) fn id_of(node: &Node) -> ResId {
+    let api_version = node.get("apiVersion").map(text_of).unwrap_or_default();
+    let kind = node.get("kind").map(text_of).unwrap_or_default();
+    let metadata = |field| {
+        node.at(&["metadata", field])
+            .filter(|value| !is_nil_or_empty(value))
+            .map(text_of)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    ResId {
+        gvk: Gvk::from_api_version(api_version, kind),
+        name: metadata("name"),
+        namespace: metadata("namespace"),
+    }
+}
+
 impl Identity {
     /// By the fields of the tree.
     pub(super) fn current(node: &Node, schemas: &Schemas) -> Identity {
         let api_version = node.get("apiVersion").map(text_of).unwrap_or_default();
         let kind = node.get("kind").map(text_of).unwrap_or_default();
-        let metadata = |field| {
-            node.at(&["metadata", field])
-                .filter(|value| !is_nil_or_empty(value))
-                .map(text_of)
-                .unwrap_or_default()
-                .to_owned()
-        };
         Identity {
             cluster_scoped: schemas.is_cluster_scoped(api_version, kind),
-            id: ResId {
-                gvk: Gvk::from_api_version(api_version, kind),
-                name: metadata("name"),
-                namespace: metadata("namespace"),
-            },
+            id: id_of(node),
         }
     }
 

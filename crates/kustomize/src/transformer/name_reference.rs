@@ -1,5 +1,7 @@
 //! Names that changed are changed wherever other objects mention them.
 
+use std::collections::BTreeMap;
+
 use firstpass_yaml::{Map, Node, NodeKind};
 use indexmap::IndexMap;
 
@@ -20,6 +22,7 @@ pub(crate) fn fix_name_references(
 ) -> Result<(), Error> {
     let world = World::of(resources);
     let rules = rules(references);
+    let mut rules_by_kind: BTreeMap<&Gvk, Vec<&Rule<'_>>> = BTreeMap::new();
     // A binding with a blank namespace is an error even if no name has changed.
     if world.by_former_name.is_empty() && !resources.iter().any(|resource| resource.kind() == "RoleBinding") {
         return Ok(());
@@ -27,10 +30,12 @@ pub(crate) fn fix_name_references(
     for (position, resource) in resources.items_mut().iter_mut().enumerate() {
         let referrer = Referrer::new(resource, &world.objects[position])?;
         let mut changed = false;
-        for rule in rules
-            .iter()
-            .filter(|rule| referrer.object.original_gvk().is_selected_by(rule.referrer))
-        {
+        let kind = referrer.object.original_gvk();
+        let rules = rules_by_kind.entry(kind).or_insert_with(|| {
+            let is_meant = |rule: &&Rule<'_>| kind.is_selected_by(rule.referrer);
+            rules.iter().filter(is_meant).collect()
+        });
+        for rule in rules.iter() {
             let reference = Reference {
                 world: &world,
                 referrer: &referrer,
