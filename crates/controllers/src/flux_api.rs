@@ -2,7 +2,7 @@
 
 use firstpass_apiserver::{Request, Target};
 use firstpass_flux::{FluxVersion, SourceKind, SourceName, names};
-use firstpass_object::{ObjectId, TierName};
+use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -89,6 +89,21 @@ pub(crate) fn write_status(context: &mut Context<'_>, target: &Target, status: &
         manager: manager.into(),
     };
     let _gone_meanwhile = context.server.call(&request);
+}
+
+/// Puts Flux's finalizer on an object that has none of it yet. Says whether it had to.
+pub(crate) fn add_finalizer(
+    context: &mut Context<'_>,
+    target: &Target,
+    object: &Value,
+    manager: &str,
+) -> bool {
+    let finalizers = object.items_at(&["metadata", "finalizers"]);
+    let is_missing = finalizers.iter().all(|finalizer| finalizer != names::FINALIZER);
+    if is_missing {
+        write_finalizers(context, target, &[names::FINALIZER], manager);
+    }
+    is_missing
 }
 
 /// Sets the finalizers of an object.

@@ -28,6 +28,7 @@ mod status;
 mod storage;
 mod time;
 mod timers;
+mod workers;
 mod workload;
 
 pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays};

@@ -19,7 +19,7 @@ impl HelmController {
     pub(super) fn begin(&mut self, name: &TierName, context: &mut Context<'_>) {
         let target = flux_api::helm_release(name);
         let Ok(Some(object)) = context.get(target.clone()) else {
-            self.queue.remove(name);
+            self.workers.queue.remove(name);
             return;
         };
         let now = context.now;
@@ -31,19 +31,14 @@ impl HelmController {
             flux_api::write_finalizers(context, &target, &[], names::HELM_MANAGER);
             return;
         }
-        if object
-            .items_at(&["metadata", "finalizers"])
-            .iter()
-            .all(|finalizer| finalizer != names::FINALIZER)
-        {
-            flux_api::write_finalizers(context, &target, &[names::FINALIZER], names::HELM_MANAGER);
-            self.queue.add_rate_limited(name.clone(), now);
+        if flux_api::add_finalizer(context, &target, &object, names::HELM_MANAGER) {
+            self.workers.queue.add_rate_limited(name.clone(), now);
             return;
         }
         let release = HelmRelease::read(&object).value;
         if release.spec.suspend {
             self.record(name).settled = true;
-            self.queue.forget(name);
+            self.workers.queue.forget(name);
             return;
         }
         make_chart(&release, context);
@@ -122,7 +117,7 @@ impl HelmController {
             status,
             phase: Phase::Install,
         };
-        self.attempts.insert(name, attempt);
+        self.workers.attempts.insert(name, attempt);
     }
 
     /// F-1004: values from objects that do not exist. What nothing brings is taken to exist.

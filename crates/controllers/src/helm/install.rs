@@ -23,7 +23,7 @@ use crate::time::of_flux;
 impl HelmController {
     /// Carries out the due step of an install or upgrade.
     pub(super) fn step(&mut self, name: &TierName, context: &mut Context<'_>) {
-        let Some(mut attempt) = self.attempts.remove(name) else {
+        let Some(mut attempt) = self.workers.attempts.remove(name) else {
             return;
         };
         match attempt.phase.clone() {
@@ -45,7 +45,7 @@ impl HelmController {
                         workloads,
                         deadline: context.now + timeout,
                     };
-                    self.attempts.insert(name.clone(), attempt);
+                    self.workers.attempts.insert(name.clone(), attempt);
                 }
                 Err(failure) => self.fail_early(attempt, failure, context),
             },
@@ -255,7 +255,7 @@ impl HelmController {
             return;
         }
         attempt.next_at = (context.now + poll_interval(context.settings)).min(deadline);
-        self.attempts.insert(name, attempt);
+        self.workers.attempts.insert(name, attempt);
     }
 
     fn succeed(&mut self, mut attempt: Attempt, context: &mut Context<'_>) {
@@ -293,7 +293,7 @@ impl HelmController {
         record.settled = true;
         record.installed = Some((generation, attempt.fingerprint));
         let looks = record.looks;
-        self.queue.done(&name);
+        self.workers.queue.done(&name);
         let interval = of_flux(attempt.release.spec.interval.unwrap_or_default());
         let interval = context.delays.jittered(interval, &name.to_string(), looks);
         self.plan(&name, Retry::After(interval), context);
@@ -310,7 +310,7 @@ impl HelmController {
             attempt.generation,
             context.now,
         );
-        self.queue.done(&name);
+        self.workers.queue.done(&name);
         self.refuse(&name, attempt.status, attempt.generation, failure, context);
     }
 
@@ -355,7 +355,7 @@ impl HelmController {
         if left && retry_interval.is_none() {
             self.uninstall(&name, context);
         }
-        self.queue.done(&name);
+        self.workers.queue.done(&name);
         let failure = Failure {
             reason,
             message,

@@ -17,20 +17,19 @@ use serde_json::Value;
 use crate::context::{Context, Controller};
 use crate::flux_api;
 use crate::kustomization::{Failure, Retry};
-use crate::queue::{Flavor, PRIORITY_NORMAL, WorkQueue};
+use crate::queue::PRIORITY_NORMAL;
 use crate::status::Status;
+use crate::workers::{self, Reconciler, Workers};
 
 pub(crate) const ACTOR: &str = "helm-controller";
 
 /// The controller's state.
 #[derive(Clone, Debug)]
 pub struct HelmController {
-    queue: WorkQueue<TierName>,
-    attempts: BTreeMap<TierName, Attempt>,
+    workers: Workers<Attempt>,
     releases: BTreeMap<TierName, ReleaseRecord>,
     /// The releases whose chart comes from a source.
     users: BTreeMap<ObjectId, BTreeSet<TierName>>,
-    workers_max: usize,
     /// Charts that nothing is known of, with a release of each.
     unknown_charts: BTreeMap<String, ObjectId>,
     /// ConfigMaps and Secrets with values that nothing brings and that are taken to exist, with a release that uses each.
@@ -62,7 +61,7 @@ pub struct ReleaseRecord {
 
 /// An install or upgrade that is running.
 #[derive(Clone, Debug)]
-struct Attempt {
+pub(crate) struct Attempt {
     release: Arc<HelmRelease>,
     generation: i64,
     fingerprint: String,
@@ -92,17 +91,10 @@ impl ReleaseRecord {
 impl HelmController {
     /// A controller that has seen nothing yet.
     pub fn new(settings: &ControllerSettings) -> HelmController {
-        let flavor = if settings.flux.at_least(8) {
-            Flavor::Priority
-        } else {
-            Flavor::Delaying
-        };
         HelmController {
-            queue: WorkQueue::new(flavor),
-            attempts: BTreeMap::new(),
+            workers: Workers::new(settings, settings.helm_concurrent),
             releases: BTreeMap::new(),
             users: BTreeMap::new(),
-            workers_max: settings.helm_concurrent as usize,
             unknown_charts: BTreeMap::new(),
             assumed: BTreeMap::new(),
         }
@@ -125,28 +117,16 @@ impl HelmController {
 
     /// Whether an install or upgrade is running.
     pub fn is_running(&self) -> bool {
-        !self.attempts.is_empty()
+        !self.workers.attempts.is_empty()
     }
 
     /// When a release will be looked at again.
     pub fn due(&self, release: &TierName) -> Option<Time> {
-        self.queue.due(release)
+        self.workers.queue.due(release)
     }
 
     fn record(&mut self, release: &TierName) -> &mut ReleaseRecord {
         self.releases.entry(release.clone()).or_default()
-    }
-
-    fn start_attempts(&mut self, context: &mut Context<'_>) {
-        while self.attempts.len() < self.workers_max {
-            let Some(release) = self.queue.take(context.now) else {
-                return;
-            };
-            self.begin(&release, context);
-            if !self.attempts.contains_key(&release) {
-                self.queue.done(&release);
-            }
-        }
     }
 
     /// Ends a look that did not succeed.
@@ -193,15 +173,15 @@ impl HelmController {
     fn plan(&mut self, release: &TierName, retry: Retry, context: &Context<'_>) {
         match retry {
             // A result of zero asks for nothing.
-            Retry::After(Duration::ZERO) => self.queue.forget(release),
+            Retry::After(Duration::ZERO) => self.workers.queue.forget(release),
             Retry::After(delay) => {
-                self.queue.forget(release);
-                self.queue.add_after(release.clone(), context.now, delay);
+                self.workers.queue.forget(release);
+                self.workers.queue.add_after(release.clone(), context.now, delay);
             }
             Retry::Backoff => {
-                self.queue.add_rate_limited(release.clone(), context.now);
+                self.workers.queue.add_rate_limited(release.clone(), context.now);
             }
-            Retry::Never => self.queue.forget(release),
+            Retry::Never => self.workers.queue.forget(release),
         }
     }
 
@@ -225,7 +205,7 @@ impl HelmController {
         let id = source.id();
         let users = self.users.get(&id).cloned().unwrap_or_default();
         for user in users {
-            self.queue.add(user, context.now, PRIORITY_NORMAL);
+            self.workers.queue.add(user, context.now, PRIORITY_NORMAL);
         }
     }
 }
@@ -241,7 +221,7 @@ impl Controller for HelmController {
         }
         let release = TierName::new(object.namespace().unwrap_or_default(), object.name());
         let Some(new) = new else {
-            self.queue.remove(&release);
+            self.workers.queue.remove(&release);
             self.releases.remove(&release);
             return;
         };
@@ -257,35 +237,45 @@ impl Controller for HelmController {
         if woken {
             let record = self.record(&release);
             record.settled = false;
-            self.queue.add(release, context.now, PRIORITY_NORMAL);
+            self.workers.queue.add(release, context.now, PRIORITY_NORMAL);
         }
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        loop {
-            self.start_attempts(context);
-            let due = self
-                .attempts
-                .iter()
-                .find(|(_, attempt)| attempt.next_at <= context.now);
-            let Some(release) = due.map(|(release, _)| release.clone()) else {
-                return;
-            };
-            self.step(&release, context);
-        }
+        workers::work(self, context);
     }
 
     fn next_wake(&self) -> Option<Time> {
-        let attempts = self.attempts.values().map(|attempt| attempt.next_at);
-        let free = self.attempts.len() < self.workers_max;
-        let queued = if free { self.queue.next_due() } else { None };
-        attempts.chain(queued).min()
+        self.workers.next_wake()
     }
 
     fn is_working(&self) -> bool {
-        self.attempts
+        self.workers
+            .attempts
             .values()
             .any(|attempt| matches!(attempt.phase, Phase::Install))
+    }
+}
+
+impl workers::Attempt for Attempt {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+}
+
+impl Reconciler for HelmController {
+    type Attempt = Attempt;
+
+    fn workers(&mut self) -> &mut Workers<Attempt> {
+        &mut self.workers
+    }
+
+    fn look_at(&mut self, release: &TierName, context: &mut Context<'_>) {
+        self.begin(release, context);
+    }
+
+    fn go_on(&mut self, release: &TierName, context: &mut Context<'_>) {
+        self.step(release, context);
     }
 }
 

@@ -18,6 +18,7 @@ use crate::context::{BuildFailure, Built, Context};
 use crate::flux_api;
 use crate::status::Status;
 use crate::time::{go, of_flux};
+use crate::workers;
 
 /// Time between two polls of a stage wait (F-202).
 const STAGE_POLL: Duration = Duration::from_secs(2);
@@ -167,10 +168,16 @@ impl Attempt {
     }
 }
 
+impl workers::Attempt for Attempt {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+}
+
 impl KustomizationController {
     /// Carries out the due step of an attempt.
     pub(super) fn step(&mut self, tier: &TierName, context: &mut Context<'_>) {
-        let Some(mut attempt) = self.attempts.remove(tier) else {
+        let Some(mut attempt) = self.workers.attempts.remove(tier) else {
             return;
         };
         let step = match attempt.phase.clone() {
@@ -183,7 +190,7 @@ impl KustomizationController {
             Step::Continue(phase, at) => {
                 attempt.phase = phase;
                 attempt.next_at = at;
-                self.attempts.insert(tier.clone(), attempt);
+                self.workers.attempts.insert(tier.clone(), attempt);
             }
             Step::Succeeded => self.succeed(attempt, context),
             Step::Failed(failure) => self.fail(attempt, failure, context),
@@ -408,7 +415,7 @@ impl KustomizationController {
         let record = self.record(&tier);
         record.ready_at.get_or_insert(now);
         record.revision = Some(revision);
-        self.queue.done(&tier);
+        self.workers.queue.done(&tier);
         let interval = of_flux(attempt.kustomization.spec.interval.unwrap_or_default());
         self.conclude(
             &tier,
@@ -450,7 +457,7 @@ impl KustomizationController {
             failure: failure.clone(),
         };
         self.record(&tier).failures.push(failed);
-        self.queue.done(&tier);
+        self.workers.queue.done(&tier);
         let next = Next::from(failure.retry);
         self.conclude(
             &tier,

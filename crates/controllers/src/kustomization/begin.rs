@@ -22,7 +22,7 @@ impl KustomizationController {
     pub(super) fn begin(&mut self, tier: &TierName, context: &mut Context<'_>) {
         let target = flux_api::kustomization(tier);
         let Ok(Some(object)) = context.get(target.clone()) else {
-            self.queue.remove(tier);
+            self.workers.queue.remove(tier);
             return;
         };
         self.record(tier).looks += 1;
@@ -30,9 +30,8 @@ impl KustomizationController {
             self.finalize(tier, &object, context);
             return;
         }
-        if !has_finalizer(&object) {
-            flux_api::write_finalizers(context, &target, &[names::FINALIZER], names::KUSTOMIZE_MANAGER);
-            self.queue.add_rate_limited(tier.clone(), context.now);
+        if flux_api::add_finalizer(context, &target, &object, names::KUSTOMIZE_MANAGER) {
+            self.workers.queue.add_rate_limited(tier.clone(), context.now);
             return;
         }
         let kustomization = Kustomization::read(&object).value;
@@ -123,15 +122,8 @@ impl KustomizationController {
         let record = self.record(tier);
         record.attempts += u32::from(record.ready_at.is_none());
         let attempt = Attempt::new(kustomization, object, revision, context);
-        self.attempts.insert(tier.clone(), attempt);
+        self.workers.attempts.insert(tier.clone(), attempt);
     }
-}
-
-fn has_finalizer(object: &Value) -> bool {
-    object
-        .items_at(&["metadata", "finalizers"])
-        .iter()
-        .any(|finalizer| finalizer == names::FINALIZER)
 }
 
 /// Writes the status of a Kustomization.

@@ -22,7 +22,7 @@ impl KustomizationController {
                     flux_api::kustomization_id(tier),
                     format!("pruning for deleted resource failed: {message}"),
                 );
-                self.queue.add_rate_limited(tier.clone(), context.now);
+                self.workers.queue.add_rate_limited(tier.clone(), context.now);
                 return;
             }
         }
@@ -32,7 +32,7 @@ impl KustomizationController {
             &[],
             firstpass_flux::names::KUSTOMIZE_MANAGER,
         );
-        self.queue.forget(tier);
+        self.workers.queue.forget(tier);
     }
 }
 

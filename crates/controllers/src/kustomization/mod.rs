@@ -32,7 +32,7 @@ use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
-use crate::queue::{Flavor, WorkQueue};
+use crate::workers::{self, Reconciler, Workers};
 
 pub use attempt::Attempt;
 pub(crate) use dependencies::is_ready;
@@ -46,13 +46,10 @@ pub(crate) const ACTOR: &str = "kustomize-controller";
 /// The controller's state.
 #[derive(Clone, Debug)]
 pub struct KustomizationController {
-    queue: WorkQueue<TierName>,
-    /// What the workers hold.
-    attempts: BTreeMap<TierName, Attempt>,
+    workers: Workers<Attempt>,
     /// What is remembered of each Kustomization.
     tiers: BTreeMap<TierName, TierRecord>,
     stage_rules: StageRules,
-    workers_max: usize,
     /// The default client's table of kinds, which is never forgotten (F-226).
     known_kinds: BTreeSet<GroupVersionKind>,
 }
@@ -118,14 +115,8 @@ pub enum OutcomeResult {
 impl KustomizationController {
     /// A controller that has seen nothing yet.
     pub fn new(settings: &ControllerSettings) -> KustomizationController {
-        let flavor = if settings.flux.at_least(8) {
-            Flavor::Priority
-        } else {
-            Flavor::Delaying
-        };
         KustomizationController {
-            queue: WorkQueue::new(flavor),
-            attempts: BTreeMap::new(),
+            workers: Workers::new(settings, settings.kustomize_concurrent),
             tiers: BTreeMap::new(),
             stage_rules: StageRules {
                 cluster_roles_first: settings.flux.at_least(7),
@@ -135,7 +126,6 @@ impl KustomizationController {
                     .filter_map(|text| custom_kind(text))
                     .collect(),
             },
-            workers_max: settings.kustomize_concurrent as usize,
             known_kinds: BTreeSet::new(),
         }
     }
@@ -147,30 +137,17 @@ impl KustomizationController {
 
     /// The attempts that are running.
     pub fn running(&self) -> &BTreeMap<TierName, Attempt> {
-        &self.attempts
+        &self.workers.attempts
     }
 
     /// When a Kustomization will be looked at again; `None` if nothing but an event will do that.
     pub fn due(&self, tier: &TierName) -> Option<Time> {
-        self.queue.due(tier)
+        self.workers.queue.due(tier)
     }
 
     /// Whether Kustomizations that are due find no free worker.
     pub fn is_starved(&self, now: Time) -> bool {
-        self.attempts.len() >= self.workers_max && self.queue.due_count(now) > 0
-    }
-
-    /// Starts as many attempts as there are free workers and due keys.
-    fn start_attempts(&mut self, context: &mut Context<'_>) {
-        while self.attempts.len() < self.workers_max {
-            let Some(tier) = self.queue.take(context.now) else {
-                return;
-            };
-            self.begin(&tier, context);
-            if !self.attempts.contains_key(&tier) {
-                self.queue.done(&tier);
-            }
-        }
+        self.workers.are_starved(now)
     }
 
     fn record(&mut self, tier: &TierName) -> &mut TierRecord {
@@ -189,21 +166,21 @@ impl KustomizationController {
         let now = context.now;
         match next {
             // A result of zero asks for nothing.
-            Next::Interval(Duration::ZERO) | Next::After(Duration::ZERO) => self.queue.forget(tier),
+            Next::Interval(Duration::ZERO) | Next::After(Duration::ZERO) => self.workers.queue.forget(tier),
             Next::Interval(interval) => {
                 let looks = self.record(tier).looks;
                 let interval = context.delays.jittered(interval, &tier.to_string(), looks);
-                self.queue.forget(tier);
-                self.queue.add_after(tier.clone(), now, interval);
+                self.workers.queue.forget(tier);
+                self.workers.queue.add_after(tier.clone(), now, interval);
             }
             Next::After(delay) => {
-                self.queue.forget(tier);
-                self.queue.add_after(tier.clone(), now, delay);
+                self.workers.queue.forget(tier);
+                self.workers.queue.add_after(tier.clone(), now, delay);
             }
             Next::Backoff => {
-                self.queue.add_rate_limited(tier.clone(), now);
+                self.workers.queue.add_rate_limited(tier.clone(), now);
             }
-            Next::Event => self.queue.forget(tier),
+            Next::Event => self.workers.queue.forget(tier),
         }
         let record = self.record(tier);
         if let OutcomeResult::Failed(failure) = &result {
@@ -257,29 +234,31 @@ impl Controller for KustomizationController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        loop {
-            self.start_attempts(context);
-            let due = self
-                .attempts
-                .iter()
-                .find(|(_, attempt)| attempt.next_at <= context.now);
-            let Some(tier) = due.map(|(tier, _)| tier.clone()) else {
-                return;
-            };
-            self.step(&tier, context);
-        }
+        workers::work(self, context);
     }
 
     fn next_wake(&self) -> Option<Time> {
-        let attempts = self.attempts.values().map(|attempt| attempt.next_at);
-        // A due key that finds no free worker waits for an attempt to end, which is a wake-up of its own.
-        let free = self.attempts.len() < self.workers_max;
-        let queued = if free { self.queue.next_due() } else { None };
-        attempts.chain(queued).min()
+        self.workers.next_wake()
     }
 
     fn is_working(&self) -> bool {
         false
+    }
+}
+
+impl Reconciler for KustomizationController {
+    type Attempt = Attempt;
+
+    fn workers(&mut self) -> &mut Workers<Attempt> {
+        &mut self.workers
+    }
+
+    fn look_at(&mut self, tier: &TierName, context: &mut Context<'_>) {
+        self.begin(tier, context);
+    }
+
+    fn go_on(&mut self, tier: &TierName, context: &mut Context<'_>) {
+        self.step(tier, context);
     }
 }
 

@@ -22,7 +22,7 @@ impl KustomizationController {
         let Some(new) = new else {
             if let Some(old) = old {
                 let tier = tier_of(old);
-                self.queue.remove(&tier);
+                self.workers.queue.remove(&tier);
                 self.tiers.remove(&tier);
             }
             return;
@@ -130,12 +130,12 @@ impl KustomizationController {
 
     /// Adds a key, and ends its health wait where the gate says so (F-160, F-161, F-1718).
     fn enqueue(&mut self, tier: &TierName, trigger: &ObjectId, context: &Context<'_>) {
-        self.queue.add(tier.clone(), context.now, PRIORITY_NORMAL);
+        self.workers.queue.add(tier.clone(), context.now, PRIORITY_NORMAL);
         let cancels = context
             .settings
             .gate(KustomizeGate::CancelHealthCheckOnNewRevision)
             && (context.settings.flux.at_least(8) || trigger.group == names::SOURCE_GROUP);
-        if let Some(attempt) = self.attempts.get_mut(tier)
+        if let Some(attempt) = self.workers.attempts.get_mut(tier)
             && cancels
             && attempt.is_in_health_wait()
         {
