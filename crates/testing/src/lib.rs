@@ -1,5 +1,7 @@
 //! A whole Flux repository in a string, and where the shared test inputs are. For tests only.
 
+pub mod synthetic;
+
 use std::path::PathBuf;
 
 use firstpass_source::MemoryTree;
