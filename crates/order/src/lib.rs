@@ -17,6 +17,7 @@ mod claims;
 mod data;
 mod health;
 mod kinds;
+mod list;
 mod namespaces;
 mod need;
 mod reads;
@@ -33,6 +34,7 @@ use firstpass_knowledge::Knowledge;
 use firstpass_render::RenderedCluster;
 
 pub use audit::{Audit, Bringer, KindAudit, KindUse, ProviderClass};
+pub use list::{HandList, ListEntry, ListForm, ListProblem, Reason, find_list};
 pub use need::{Answer, Blocked, How, Need, Needed, Provider};
 pub use sources::misnamed_source;
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};
