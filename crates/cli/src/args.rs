@@ -24,6 +24,8 @@ pub(crate) enum Verb {
     Graph(GraphArgs),
     /// Say who brings each kind: git, a chart, or a controller at runtime
     Audit(AuditArgs),
+    /// Print the order in which the tiers come up; compare a hand-written list with it; un-wedge a stuck cluster
+    Order(OrderArgs),
     /// Explain a rule, with a bad and a good example
     Explain(ExplainArgs),
     /// Plain `kustomize build` of one directory
@@ -120,6 +122,18 @@ pub(crate) struct AuditArgs {
     /// Rehearse as well, and say who owns each object
     #[arg(long)]
     pub(crate) objects: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OrderArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Compare with the list of tiers in FILE: an array in a shell script, a YAML list, one name per line
+    #[arg(long, value_name = "FILE", conflicts_with = "pre_apply")]
+    pub(crate) check: Option<PathBuf>,
+    /// Print the smallest set of objects that un-wedges a cluster that is stuck at this revision
+    #[arg(long)]
+    pub(crate) pre_apply: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

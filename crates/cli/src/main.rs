@@ -11,6 +11,7 @@ mod exit;
 mod explain;
 mod graph;
 mod kustomize;
+mod order;
 mod output;
 mod prepare;
 mod rehearse;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Rehearse(arguments) => rehearse::run(arguments),
         Verb::Graph(arguments) => graph::run(arguments),
         Verb::Audit(arguments) => audit::run(arguments),
+        Verb::Order(arguments) => order::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Kustomize(arguments) => kustomize::run(arguments),
     });

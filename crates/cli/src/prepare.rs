@@ -292,6 +292,6 @@ fn is_kubernetes_version(version: &str) -> bool {
     clippy::disallowed_methods,
     reason = "files named on the command line need not lie in the repository"
 )]
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::input(format!("cannot read `{}`: {error}", path.display())))
 }

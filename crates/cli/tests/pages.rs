@@ -13,7 +13,7 @@ fn pages() -> Vec<(PathBuf, PathBuf)> {
     let root = workspace();
     let home = root.join("examples/home-network");
     let mut pages = vec![(root.join("README.md"), root.clone())];
-    let verbs = ["graph", "audit"].map(|verb| root.join(format!("docs/{verb}.md")));
+    let verbs = ["graph", "audit", "order"].map(|verb| root.join(format!("docs/{verb}.md")));
     pages.extend(verbs.into_iter().map(|page| (page, home.clone())));
     #[expect(clippy::disallowed_methods, reason = "the test lists its pages")]
     let stories = std::fs::read_dir(home.join("stories")).unwrap();

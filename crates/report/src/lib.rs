@@ -21,6 +21,7 @@ mod json;
 mod junit;
 mod markdown;
 mod merged;
+mod order;
 mod sarif;
 mod text;
 mod timeline;
@@ -37,5 +38,9 @@ pub use graph::{
 pub use json::to_json;
 pub use junit::to_junit;
 pub use markdown::to_markdown;
+pub use order::{
+    OrderRow, ShownCheck, ShownOrder, ShownPreApply, order_check_to_json, order_check_to_text, order_to_json,
+    order_to_text, pre_apply_to_json, pre_apply_to_yaml,
+};
 pub use sarif::to_sarif;
 pub use text::{Style, finding_to_text, to_text};

@@ -55,7 +55,8 @@ pub(crate) fn mark(state: TierState) -> (&'static str, Paint) {
     }
 }
 
-fn state_word(state: TierState) -> &'static str {
+/// What stands in the place of a time that never comes.
+pub(crate) fn state_word(state: TierState) -> &'static str {
     match state {
         TierState::Ready => "-",
         TierState::Waiting => "never",
