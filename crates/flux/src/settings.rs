@@ -103,6 +103,8 @@ pub struct ControllerSettings {
     pub default_service_account: Option<String>,
     /// `--custom-apply-stage-kinds`, since 2.8 (F-223).
     pub custom_apply_stage_kinds: Vec<String>,
+    /// `--override-manager`: field managers whose fields Flux takes over (F-246).
+    pub override_managers: Vec<String>,
     /// `--sops-age-secret`, since 2.7 (F-707).
     pub sops_age_secret: Option<String>,
     kustomize_gates: BTreeMap<KustomizeGate, bool>,
@@ -209,6 +211,7 @@ impl ControllerSettings {
             no_cross_namespace_refs: false,
             default_service_account: None,
             custom_apply_stage_kinds: Vec::new(),
+            override_managers: Vec::new(),
             sops_age_secret: None,
             kustomize_gates: BTreeMap::new(),
             helm_gates: BTreeMap::new(),
@@ -288,6 +291,10 @@ impl ControllerSettings {
             (Controller::Kustomize, "no-cross-namespace-refs") => self.no_cross_namespace_refs = flag()?,
             (Controller::Kustomize, "default-service-account") => self.default_service_account = text(),
             (Controller::Kustomize, "sops-age-secret") => self.sops_age_secret = text(),
+            (Controller::Kustomize, "override-manager") => {
+                let names = value.split(',').filter(|name| !name.is_empty());
+                self.override_managers.extend(names.map(str::to_owned));
+            }
             (Controller::Kustomize, "custom-apply-stage-kinds") => {
                 self.custom_apply_stage_kinds = value
                     .split(',')

@@ -13,5 +13,5 @@ mod timestamp;
 pub use fields::{ObjectExt, annotation, label_or_annotation};
 pub use identity::{GroupKind, GroupVersionKind, ObjectId, TierName, group_of, version_of};
 pub use origin::{Origin, Step};
-pub use selector::selects;
+pub use selector::{selects, selects_text};
 pub use timestamp::{format_timestamp, parse_timestamp};

@@ -22,6 +22,46 @@ pub fn selects(selector: &Value, object: &Value) -> bool {
             .all(|expression| expression_selects(expression, object))
 }
 
+/// Whether a selector as text (`app=web,tier in (a, b),!canary`) selects by labels or annotations. The empty selector
+/// selects everything; a part that is none selects nothing.
+pub fn selects_text(selector: &str, labels: Option<&Value>) -> bool {
+    let value = |key: &str| labels.and_then(|labels| labels.get(key.trim())?.as_str());
+    split_parts(selector).into_iter().all(|part| {
+        if let Some((key, list)) = part.split_once(" notin ") {
+            return !value(key).is_some_and(|value| holds(list, value));
+        }
+        if let Some((key, list)) = part.split_once(" in ") {
+            return value(key).is_some_and(|value| holds(list, value));
+        }
+        if let Some((key, wanted)) = part.split_once("!=") {
+            return value(key) != Some(wanted.trim());
+        }
+        if let Some((key, wanted)) = part.split_once("==").or_else(|| part.split_once('=')) {
+            return value(key) == Some(wanted.trim());
+        }
+        match part.strip_prefix('!') {
+            Some(key) => value(key).is_none(),
+            None => value(part).is_some(),
+        }
+    })
+}
+
+/// The parts between commas that stand outside of parentheses.
+fn split_parts(selector: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    let parts = selector.split(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// Whether a list `(a, b)` holds a value.
+fn holds(list: &str, value: &str) -> bool {
+    let inside = list.trim().trim_start_matches('(').trim_end_matches(')');
+    inside.split(',').any(|item| item.trim() == value)
+}
+
 fn expression_selects(expression: &Value, object: &Value) -> bool {
     let label = object.label(expression.text_at(&["key"]).unwrap_or_default());
     let is_listed = || {
@@ -71,6 +111,24 @@ mod tests {
             ),
         ] {
             assert_eq!(selects(&selector, &object), expected, "{selector}");
+        }
+    }
+
+    #[test]
+    fn selectors_can_be_text() {
+        let labels = json!({"app": "web", "tier": "front"});
+        for (selector, expected) in [
+            ("", true),
+            ("app=web", true),
+            ("app==web, tier!=back", true),
+            ("app = other", false),
+            ("tier in (front, back),app", true),
+            ("tier notin (front, back)", false),
+            ("missing notin (a)", true),
+            ("!missing", true),
+            ("!app", false),
+        ] {
+            assert_eq!(selects_text(selector, Some(&labels)), expected, "{selector}");
         }
     }
 }
