@@ -9,7 +9,7 @@
 //! Established, a namespace finishes terminating) with [`ApiServer::next_wakeup`]. Same requests at the same times: same
 //! states, same log. A server is cheap to clone, so "what if" is a branch.
 //!
-//! Absent on purpose: authentication and RBAC checks, quotas, priorities and fairness, pod disruption budgets, and the
+//! Absent on purpose: authentication, RBAC checks of requests (who asks for one calls [`ApiServer::authorize`]), quotas, priorities and fairness, pod disruption budgets, and the
 //! `managedFields` inside objects (see [`ApiServer::managers`]).
 
 mod apply;
@@ -18,6 +18,7 @@ mod defaults;
 mod discovery;
 mod error;
 pub mod invariants;
+mod rbac;
 mod request;
 mod server;
 mod store;
@@ -28,6 +29,7 @@ pub use apply::{FieldSet, Manager, Managers, Operation, PathElement};
 pub use crd::{CrdSketch, Definition, Structural};
 pub use discovery::{Resource, Scope};
 pub use error::{ApiError, Cause, Reason};
+pub use rbac::Account;
 pub use request::{Apply, Outcome, Propagation, Request, Response, Target};
 pub use server::{ApiServer, Delays, Options, Webhook};
 pub use store::{Cursor, Event, EventType, Log};

@@ -188,6 +188,34 @@ impl FieldSet {
         paths
     }
 
+    /// Whether the set has the value that the steps of a JSON pointer lead to in an object, or something in it.
+    pub(crate) fn reaches(&self, value: &Value, steps: &[String]) -> bool {
+        let Some((step, rest)) = steps.split_first() else {
+            return true;
+        };
+        let is_meant = |element: &PathElement| match (value, element) {
+            (Value::Array(items), element) => step
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get(index))
+                .is_some_and(|item| element.names(item)),
+            (_, PathElement::Field(name)) => *name == step.as_str(),
+            _ => false,
+        };
+        let below = match value {
+            Value::Array(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+            _ => value.get(step),
+        };
+        self.children
+            .iter()
+            .filter(|(element, _)| is_meant(element))
+            .any(|(_, node)| {
+                // An atomic value is a member as a whole.
+                let is_atomic = node.member && node.below.is_empty();
+                is_atomic || node.below.reaches(below.unwrap_or(&Value::Null), rest)
+            })
+    }
+
     /// The elements at this level: whether the path that ends there is in the set, and the set below it.
     pub(crate) fn elements(&self) -> impl Iterator<Item = (&PathElement, bool, &FieldSet)> {
         self.children
@@ -257,6 +285,18 @@ impl Node {
 impl PathElement {
     pub(crate) fn field(name: &str) -> PathElement {
         PathElement::Field(EcoString::from(name))
+    }
+
+    /// Whether the element names this item of a list.
+    fn names(&self, item: &Value) -> bool {
+        match self {
+            PathElement::Field(_) => false,
+            PathElement::Item(text) => *text == json_text(item),
+            PathElement::Key(keys) => keys.iter().all(|(name, text)| {
+                item.get(name.as_str())
+                    .is_some_and(|value| *text == json_text(value))
+            }),
+        }
     }
 
     /// How a list names one of its items; `None` if the item lacks all key fields, or the list is atomic.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::FieldSet;
 
 /// How a manager came to own fields.
@@ -41,6 +43,18 @@ impl Managers {
     /// The entry of a manager for the main resource.
     pub fn get(&self, name: &str, operation: Operation) -> Option<&Manager> {
         self.iter().find(|entry| entry.is(name, operation, None))
+    }
+
+    /// Whether a manager other than `name` applies the value that a JSON pointer names in an object.
+    pub fn applied_by_others(&self, name: &str, object: &Value, pointer: &str) -> bool {
+        let steps: Vec<String> = pointer
+            .split('/')
+            .skip(1)
+            .map(|step| step.replace("~1", "/").replace("~0", "~"))
+            .collect();
+        self.iter()
+            .filter(|entry| entry.operation == Operation::Apply && &*entry.name != name)
+            .any(|entry| entry.fields.reaches(object, &steps))
     }
 
     /// Whether both say the same.
