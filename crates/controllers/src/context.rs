@@ -9,7 +9,7 @@ use std::sync::Arc;
 use firstpass_apiserver::{ApiError, ApiServer, Apply, Duration, Request, Response, Target, Time};
 use firstpass_flux::{ControllerSettings, Kustomization};
 use firstpass_knowledge::Knowledge;
-use firstpass_object::ObjectId;
+use firstpass_object::{ObjectId, TierName};
 use serde_json::Value;
 
 use crate::journal::Journal;
@@ -79,6 +79,12 @@ pub trait Contents {
     fn written_versions(&self, group: &str, kind: &str) -> Vec<String> {
         let _ = (group, kind);
         Vec::new()
+    }
+
+    /// Whether some part of the sources binds a role to a service account, given by namespace and name.
+    fn grants(&self, account: &TierName) -> bool {
+        let _ = account;
+        false
     }
 
     /// Whether an operator runs although nothing that can be seen starts it: its kinds are used, so something must.

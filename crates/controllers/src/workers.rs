@@ -21,6 +21,8 @@ pub(crate) struct Workers<A> {
     pub(crate) queue: WorkQueue<TierName>,
     /// What the workers hold. Its key is locked in the queue.
     pub(crate) attempts: BTreeMap<TierName, A>,
+    /// Keys that hold a worker without an attempt, and when the next step of each is due.
+    pub(crate) held: BTreeMap<TierName, Time>,
     concurrent: usize,
 }
 
@@ -44,7 +46,7 @@ pub(crate) fn work<R: Reconciler>(reconciler: &mut R, context: &mut Context<'_>)
         while let Some(key) = reconciler.workers().take(context.now) {
             reconciler.look_at(&key, context);
             let workers = reconciler.workers();
-            if !workers.attempts.contains_key(&key) {
+            if !workers.attempts.contains_key(&key) && !workers.held.contains_key(&key) {
                 workers.queue.done(&key);
             }
         }
@@ -66,6 +68,7 @@ impl<A: Attempt> Workers<A> {
         Workers {
             queue: WorkQueue::new(flavor),
             attempts: BTreeMap::new(),
+            held: BTreeMap::new(),
             concurrent: concurrent as usize,
         }
     }
@@ -80,11 +83,11 @@ impl<A: Attempt> Workers<A> {
         let attempts = self.attempts.values().map(Attempt::next_at);
         // A due key that finds no free worker waits for an attempt to end, which is a wake-up of its own.
         let queued = self.has_free().then(|| self.queue.next_due()).flatten();
-        attempts.chain(queued).min()
+        attempts.chain(self.held.values().copied()).chain(queued).min()
     }
 
     fn has_free(&self) -> bool {
-        self.attempts.len() < self.concurrent
+        self.attempts.len() + self.held.len() < self.concurrent
     }
 
     /// The key whose turn it is, if a worker is free for it.
@@ -98,9 +101,12 @@ impl<A: Attempt> Workers<A> {
 
     /// An attempt whose next step is due.
     fn due(&self, now: Time) -> Option<TierName> {
-        let mut attempts = self.attempts.iter();
-        attempts
-            .find(|(_, attempt)| attempt.next_at() <= now)
-            .map(|(key, _)| key.clone())
+        let attempts = self
+            .attempts
+            .iter()
+            .map(|(key, attempt)| (key, attempt.next_at()));
+        let held = self.held.iter().map(|(key, at)| (key, *at));
+        let due = attempts.chain(held).find(|(_, at)| *at <= now);
+        due.map(|(key, _)| key.clone())
     }
 }

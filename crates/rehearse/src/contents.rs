@@ -29,6 +29,8 @@ pub struct RepositoryContents {
     operators: BTreeSet<String>,
     /// The versions in which the repository writes objects of each kind.
     written: BTreeMap<GroupKind, BTreeSet<String>>,
+    /// The service accounts that some binding names.
+    granted: BTreeSet<TierName>,
     /// Whether manifests that can all be seen are all there is: no chart, no operator's objects, nothing unseen.
     only_manifests: bool,
 }
@@ -70,6 +72,7 @@ impl RepositoryContents {
             }
         }
         let operators = operators(&cluster, stage, knowledge);
+        let granted = granted_accounts(&cluster);
         let mut written: BTreeMap<GroupKind, BTreeSet<String>> = BTreeMap::new();
         for need in &graph.needs {
             if let Needed::Kind { kind, version } = &need.needed {
@@ -86,6 +89,7 @@ impl RepositoryContents {
             expected_of_charts,
             operators,
             written,
+            granted,
             only_manifests: graph.unknowns.is_empty() && stage.releases.is_empty() && !has_releases,
         }
     }
@@ -148,6 +152,24 @@ fn operators(cluster: &RenderedCluster, stage: &Stage, knowledge: &Knowledge) ->
     }
 }
 
+/// The service accounts that bindings in the repository name.
+fn granted_accounts(cluster: &RenderedCluster) -> BTreeSet<TierName> {
+    let bindings = cluster
+        .objects()
+        .map(|(_, object)| &object.object)
+        .filter(|object| matches!(object.kind(), "RoleBinding" | "ClusterRoleBinding"));
+    bindings
+        .flat_map(|binding| binding.items_at(&["subjects"]))
+        .filter(|subject| subject.text_at(&["kind"]) == Some("ServiceAccount"))
+        .filter_map(|subject| {
+            Some(TierName::new(
+                subject.text_at(&["namespace"])?,
+                subject.text_at(&["name"])?,
+            ))
+        })
+        .collect()
+}
+
 /// How a source calls the how-many-th revision of its contents (F-901 to F-903).
 fn revision(source: &ObjectId, number: u64) -> String {
     match source.kind.as_str() {
@@ -199,6 +221,10 @@ impl Contents for RepositoryContents {
         written
             .map(|versions| versions.iter().cloned().collect())
             .unwrap_or_default()
+    }
+
+    fn grants(&self, account: &TierName) -> bool {
+        self.granted.contains(account)
     }
 
     fn runs_unseen(&self, operator: &str) -> bool {

@@ -7,9 +7,11 @@ use firstpass_flux::{Kustomization, names};
 use firstpass_object::TierName;
 use serde_json::Value;
 
-use super::begin::{build_done_at, note_ready, write};
+use super::begin::{note_ready, write};
 use super::health::{HealthWait, Verdict};
+use super::history::{self, Snapshot};
 use super::inventory::{self, Entry};
+use super::mapper::PollerMapper;
 use super::normalize::normalize;
 use super::stages::Stage;
 use super::submit::{Change, Submission};
@@ -44,11 +46,13 @@ pub struct Attempt {
     generation: i64,
     status: Status,
     old_inventory: Vec<Entry>,
-    stages: Vec<(Stage, Vec<Arc<Value>>)>,
+    pub(super) stages: Vec<(Stage, Vec<Arc<Value>>)>,
     unknown_tokens: Arc<[String]>,
     pub(super) changes: Vec<Change>,
     nth: u64,
     obstacles_seen: Vec<Obstacle>,
+    /// Digest of what was built; none if the build failed (F-007).
+    digest: Option<String>,
 }
 
 /// What the next step of an attempt is.
@@ -80,6 +84,7 @@ impl Attempt {
         kustomization: Kustomization,
         object: &Arc<Value>,
         revision: String,
+        build_at: Time,
         context: &mut Context<'_>,
     ) -> Attempt {
         let generation = flux_api::generation(object);
@@ -111,7 +116,7 @@ impl Attempt {
         let old_inventory = inventory::read(status.get("inventory"));
         Attempt {
             began_at: context.now,
-            next_at: build_done_at(context, &tier.to_string(), nth),
+            next_at: build_at,
             kustomization: Arc::new(kustomization),
             phase: Phase::Build,
             canceled_by: None,
@@ -124,6 +129,7 @@ impl Attempt {
             changes: Vec::new(),
             nth,
             obstacles_seen: Vec::new(),
+            digest: None,
         }
     }
 
@@ -152,6 +158,26 @@ impl Attempt {
             obstacles,
             retry: self.retry(),
         })
+    }
+
+    /// Adds the outcome to the history (F-007), which there is since Flux 2.7 (F-1719).
+    fn remember(&mut self, reason: &str, context: &Context<'_>) {
+        let Some(digest) = self
+            .digest
+            .as_deref()
+            .filter(|_| context.settings.flux.at_least(7))
+        else {
+            return;
+        };
+        let snapshot = Snapshot {
+            digest,
+            status: reason,
+            revision: &self.revision,
+            at: context.now,
+            duration: context.now.since(self.began_at),
+        };
+        let history = history::upsert(self.status.get("history"), &snapshot);
+        self.status.set("history", history);
     }
 
     fn timeout(&self) -> Duration {
@@ -184,7 +210,7 @@ impl KustomizationController {
             Phase::Build => self.build(&mut attempt, context),
             Phase::Stage(stage) => self.apply_stage(&mut attempt, stage, context),
             Phase::StageWait(stage, wait) => self.poll_stage(&mut attempt, stage, wait, context),
-            Phase::Health(wait) => poll_health(&mut attempt, wait, context),
+            Phase::Health(wait) => self.poll_health(&mut attempt, wait, context),
         };
         match step {
             Step::Continue(phase, at) => {
@@ -202,6 +228,11 @@ impl KustomizationController {
         let built = context
             .contents
             .build(&attempt.kustomization, &attempt.revision, context.server);
+        if built.is_ok()
+            && let Err(failure) = super::impersonate::check_kube_config(&attempt.kustomization, context)
+        {
+            return Step::Failed(failure);
+        }
         let path_missing = matches!(built, Err(BuildFailure::PathMissing { .. }));
         if !path_missing {
             // F-113, F-115: written before anything is built.
@@ -232,6 +263,9 @@ impl KustomizationController {
             return Step::Succeeded;
         }
         attempt.unknown_tokens = unknown_tokens;
+        if context.settings.flux.at_least(7) {
+            attempt.digest = Some(history::digest(&objects));
+        }
         let objects: Vec<_> = objects
             .iter()
             .map(|object| normalize(object, &attempt.unknown_tokens))
@@ -292,7 +326,12 @@ impl KustomizationController {
         mut wait: HealthWait,
         context: &mut Context<'_>,
     ) -> Step {
-        let verdict = wait.poll(&[], true, context);
+        let verdict = wait.poll(
+            &[],
+            true,
+            self.mapper_for(&attempt.kustomization, context),
+            context,
+        );
         attempt.obstacles_seen = wait.obstacles();
         match verdict {
             Verdict::Healthy => {
@@ -376,11 +415,76 @@ impl KustomizationController {
                     );
                 }
                 write(context, &tier, &attempt.status);
-                let wait = HealthWait::of_checks(ids, context.now, attempt.timeout());
+                let wait = HealthWait::of_checks(
+                    ids,
+                    super::health::jobs_with_ttl(attempt, context),
+                    super::impersonate::has_own_client(&attempt.kustomization, context),
+                    context.now,
+                    attempt.timeout(),
+                );
                 Step::Continue(Phase::Health(wait), context.now)
             }
             Err(message) => health_failure(attempt, context.now, context.now, &message, Vec::new(), context),
         }
+    }
+
+    fn poll_health(
+        &mut self,
+        attempt: &mut Attempt,
+        mut wait: HealthWait,
+        context: &mut Context<'_>,
+    ) -> Step {
+        let began_at = wait.began_at();
+        if let Some(trigger) = attempt.canceled_by.take() {
+            // F-142: looked at again at once.
+            return Step::Failed(Failure {
+                reason: names::reason::HEALTH_CHECK_CANCELED,
+                message: format!("New reconciliation triggered by {trigger}"),
+                obstacles: wait.obstacles(),
+                retry: Retry::Backoff,
+            });
+        }
+        let kustomization = Arc::clone(&attempt.kustomization);
+        let mapper = self.mapper_for(&kustomization, context);
+        let verdict = wait.poll(&kustomization.spec.health_check_exprs, false, mapper, context);
+        attempt.obstacles_seen = wait.obstacles();
+        match verdict {
+            Verdict::Healthy => {
+                attempt.status.set_condition(
+                    names::condition::HEALTHY,
+                    "True",
+                    names::reason::SUCCEEDED,
+                    &format!("Health check passed in {}", go(context.now.since(began_at))),
+                    attempt.generation,
+                    context.now,
+                );
+                Step::Succeeded
+            }
+            Verdict::Pending => {
+                let at = (context.now + HEALTH_POLL).min(wait.deadline());
+                Step::Continue(Phase::Health(wait), at)
+            }
+            Verdict::TimedOut(message) | Verdict::FailedEarly(message) => health_failure(
+                attempt,
+                began_at,
+                context.now,
+                &message,
+                wait.obstacles(),
+                context,
+            ),
+        }
+    }
+
+    /// The table of kinds that the waits of a Kustomization use. Clients of their own have a new one every time (F-227),
+    /// which knows what there is; so had all clients of Flux 2.5, and 2.4 shared the table with the applies (F-1720).
+    fn mapper_for(
+        &mut self,
+        kustomization: &Kustomization,
+        context: &Context<'_>,
+    ) -> Option<&mut PollerMapper> {
+        let is_shared =
+            context.settings.flux.at_least(6) && !super::impersonate::has_own_client(kustomization, context);
+        is_shared.then_some(&mut self.poller)
     }
 
     fn succeed(&mut self, mut attempt: Attempt, context: &mut Context<'_>) {
@@ -393,6 +497,7 @@ impl KustomizationController {
         attempt
             .status
             .set("observedGeneration", attempt.generation.into());
+        attempt.remember(names::reason::RECONCILIATION_SUCCEEDED, context);
         attempt.status.remove_condition(names::condition::RECONCILING);
         attempt.status.set_condition(
             names::condition::READY,
@@ -429,6 +534,7 @@ impl KustomizationController {
     fn fail(&mut self, mut attempt: Attempt, failure: Failure, context: &mut Context<'_>) {
         let tier = attempt.name().clone();
         let now = context.now;
+        attempt.remember(failure.reason, context);
         let progress = attempt
             .status
             .condition_field(names::condition::RECONCILING, "message")
@@ -466,47 +572,6 @@ impl KustomizationController {
             next,
             context,
         );
-    }
-}
-
-fn poll_health(attempt: &mut Attempt, mut wait: HealthWait, context: &mut Context<'_>) -> Step {
-    let began_at = wait.began_at();
-    if let Some(trigger) = attempt.canceled_by.take() {
-        // F-142: looked at again at once.
-        return Step::Failed(Failure {
-            reason: names::reason::HEALTH_CHECK_CANCELED,
-            message: format!("New reconciliation triggered by {trigger}"),
-            obstacles: wait.obstacles(),
-            retry: Retry::Backoff,
-        });
-    }
-    let kustomization = Arc::clone(&attempt.kustomization);
-    let verdict = wait.poll(&kustomization.spec.health_check_exprs, false, context);
-    attempt.obstacles_seen = wait.obstacles();
-    match verdict {
-        Verdict::Healthy => {
-            attempt.status.set_condition(
-                names::condition::HEALTHY,
-                "True",
-                names::reason::SUCCEEDED,
-                &format!("Health check passed in {}", go(context.now.since(began_at))),
-                attempt.generation,
-                context.now,
-            );
-            Step::Succeeded
-        }
-        Verdict::Pending => {
-            let at = (context.now + HEALTH_POLL).min(wait.deadline());
-            Step::Continue(Phase::Health(wait), at)
-        }
-        Verdict::TimedOut(message) | Verdict::FailedEarly(message) => health_failure(
-            attempt,
-            began_at,
-            context.now,
-            &message,
-            wait.obstacles(),
-            context,
-        ),
     }
 }
 

@@ -30,7 +30,7 @@ impl KustomizationController {
             self.finalize(tier, &object, context);
             return;
         }
-        if flux_api::add_finalizer(context, &target, &object, names::KUSTOMIZE_MANAGER) {
+        if flux_api::add_finalizer(context, &target, &object, names::KUSTOMIZE_STATUS_MANAGER) {
             self.workers.queue.add_rate_limited(tier.clone(), context.now);
             return;
         }
@@ -121,8 +121,19 @@ impl KustomizationController {
         // Runs of a tier that has been Ready are routine (F-1308); what counts is how it came up.
         let record = self.record(tier);
         record.attempts += u32::from(record.ready_at.is_none());
-        let attempt = Attempt::new(kustomization, object, revision, context);
+        self.remember_account(&kustomization, context);
+        let build_at = self.plan_build(&tier.to_string(), context);
+        let attempt = Attempt::new(kustomization, object, revision, build_at, context);
         self.workers.attempts.insert(tier.clone(), attempt);
+    }
+
+    /// When an attempt that begins now has the artifact and the build at hand. Builds never overlap (F-163).
+    fn plan_build(&mut self, subject: &str, context: &Context<'_>) -> Time {
+        let nth = context.now.as_micros();
+        let fetched_at = context.now + context.delays.delay("flux-artifact-fetch", subject, nth);
+        let done_at = fetched_at.max(self.build_free_at) + context.delays.delay("flux-build", subject, nth);
+        self.build_free_at = done_at;
+        done_at
     }
 }
 
@@ -298,11 +309,4 @@ fn deny_access(
         message,
         retry,
     })
-}
-
-/// When an attempt that begins now has the artifact and the build at hand.
-pub(super) fn build_done_at(context: &Context<'_>, subject: &str, nth: u64) -> Time {
-    context.now
-        + context.delays.delay("flux-artifact-fetch", subject, nth)
-        + context.delays.delay("flux-build", subject, nth)
 }

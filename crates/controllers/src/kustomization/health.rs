@@ -1,6 +1,6 @@
 //! Waiting for objects: the stage wait and the health wait (F-202, F-500 to F-508, F-533).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_apiserver::{Duration, Time};
 use firstpass_flux::{HealthCheckExpr, KustomizeGate, names};
@@ -8,6 +8,7 @@ use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
 
 use super::attempt::Attempt;
+use super::mapper::{Found, PollerMapper};
 use super::{Obstacle, submit};
 use crate::context::Context;
 use crate::readiness::{self, Health};
@@ -21,6 +22,10 @@ pub(super) struct HealthWait {
     /// What was last seen of each object; they start as Unknown (F-504).
     seen: BTreeMap<ObjectId, Health>,
     in_stage: bool,
+    /// Jobs that go by themselves once they are done (F-507).
+    jobs_with_ttl: BTreeSet<ObjectId>,
+    /// Whether expressions come before the reader for Jobs (F-535).
+    expressions_first: bool,
     /// The server's revision at the last poll: where nothing changed there is nothing to see.
     polled_at: Option<u64>,
 }
@@ -41,8 +46,18 @@ impl HealthWait {
     }
 
     /// The wait at the end of an attempt.
-    pub(super) fn of_checks(ids: Vec<ObjectId>, now: Time, limit: Duration) -> HealthWait {
-        HealthWait::new(ids, now, limit, false)
+    pub(super) fn of_checks(
+        ids: Vec<ObjectId>,
+        jobs_with_ttl: BTreeSet<ObjectId>,
+        expressions_first: bool,
+        now: Time,
+        limit: Duration,
+    ) -> HealthWait {
+        HealthWait {
+            jobs_with_ttl,
+            expressions_first,
+            ..HealthWait::new(ids, now, limit, false)
+        }
     }
 
     fn new(ids: Vec<ObjectId>, now: Time, limit: Duration, in_stage: bool) -> HealthWait {
@@ -52,6 +67,8 @@ impl HealthWait {
             deadline: now + limit,
             seen,
             in_stage,
+            jobs_with_ttl: BTreeSet::new(),
+            expressions_first: false,
             polled_at: None,
         }
     }
@@ -85,13 +102,25 @@ impl HealthWait {
         &mut self,
         expressions: &[HealthCheckExpr],
         no_fail_fast: bool,
+        mut mapper: Option<&mut PollerMapper>,
         context: &Context<'_>,
     ) -> Verdict {
         let revision = context.server.log().head().0;
         if self.polled_at != Some(revision) {
             self.polled_at = Some(revision);
             for (id, health) in &mut self.seen {
-                *health = health_of(id, expressions, context);
+                *health = match mapper
+                    .as_mut()
+                    .map(|mapper| mapper.find(&id.group_kind(), context.server))
+                {
+                    // F-231
+                    Some(Found::Gone) => Health::not_found(),
+                    Some(Found::NoMatch) => no_match(id),
+                    Some(Found::Served) | None => health_of(id, expressions, self.expressions_first, context),
+                };
+                if health.status == StatusKind::NotFound && self.jobs_with_ttl.contains(id) {
+                    *health = Health::new(StatusKind::Current, "the Job is done and gone");
+                }
             }
         }
         let is = |wanted: StatusKind| {
@@ -135,16 +164,21 @@ impl HealthWait {
 }
 
 /// The health of one object, by the expressions of the Kustomization if there are some for its kind (F-533, F-534).
-fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'_>) -> Health {
+fn health_of(
+    id: &ObjectId,
+    expressions: &[HealthCheckExpr],
+    expressions_first: bool,
+    context: &Context<'_>,
+) -> Health {
     let Some(object) = context.server.object(id) else {
         if context.server.resource(&id.group_kind()).is_none() {
-            let message = format!("no matches for kind \"{}\" in group \"{}\"", id.kind, id.group);
-            return Health::error(message);
+            return no_match(id);
         }
         return Health::not_found();
     };
     let flux = context.settings.flux;
-    let is_job = id.is("batch", "Job");
+    // F-535, F-1752: 2.5 reads Jobs first on every client.
+    let is_read_as_job = id.is("batch", "Job") && !(expressions_first && flux.at_least(6));
     let check = expressions.iter().find(|check| {
         let kind_fits = match &check.kind {
             Some(kind) => *kind == id.kind,
@@ -152,7 +186,7 @@ fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'
         };
         kind_fits && group_of(&check.api_version) == id.group
     });
-    match check.filter(|_| flux.at_least(5) && !is_job) {
+    match check.filter(|_| flux.at_least(5) && !is_read_as_job) {
         Some(check) => {
             let health = by_expressions(check, object);
             if health.status != StatusKind::Current && is_beyond_us(id, object, context) {
@@ -167,13 +201,25 @@ fn health_of(id: &ObjectId, expressions: &[HealthCheckExpr], context: &Context<'
     }
 }
 
+/// F-228
+fn no_match(id: &ObjectId) -> Health {
+    Health::error(format!(
+        "no matches for kind \"{}\" in group \"{}\"",
+        id.kind, id.group
+    ))
+}
+
 /// Whether nobody here knows what a kind's controller writes, so that waiting for it would never end.
 fn is_beyond_us(id: &ObjectId, object: &serde_json::Value, context: &Context<'_>) -> bool {
     let built_in = !firstpass_schema::kinds::versions_of(&id.group, &id.kind).is_empty();
     let def = context.knowledge.custom_kind(&id.group, &id.kind);
     let is_silent = def.is_none_or(|def| def.status.is_empty() || def.controller.is_none());
     let is_flux = id.group.ends_with(".fluxcd.io");
-    !built_in && !is_flux && is_silent && object.at(&["status", "conditions"]).is_none()
+    let has_status = object
+        .get("status")
+        .and_then(serde_json::Value::as_object)
+        .is_some_and(|status| !status.is_empty());
+    !built_in && !is_flux && is_silent && !has_status
 }
 
 /// F-533: the generation first, then inProgress, failed, current.
@@ -206,6 +252,19 @@ fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health
         }
     }
     Health::new(StatusKind::InProgress, format!("`{}` is not true", check.current))
+}
+
+/// F-507: Jobs among the applied objects that go by themselves, since Flux 2.8 (F-1751).
+pub(super) fn jobs_with_ttl(attempt: &Attempt, context: &Context<'_>) -> BTreeSet<ObjectId> {
+    if !context.settings.flux.at_least(8) {
+        return BTreeSet::new();
+    }
+    let objects = attempt.stages.iter().flat_map(|(_, objects)| objects);
+    objects
+        .filter(|object| object.at(&["spec", "ttlSecondsAfterFinished"]).is_some())
+        .map(|object| object.id())
+        .filter(|id| id.is("batch", "Job"))
+        .collect()
 }
 
 /// What the health wait of an attempt covers: everything applied, or the listed references (F-500 to F-502).

@@ -12,11 +12,16 @@
 
 mod attempt;
 mod begin;
+mod clean;
 mod dependencies;
 mod failure;
 mod finalize;
 mod health;
+mod history;
+mod ignore;
+mod impersonate;
 mod inventory;
+mod mapper;
 mod normalize;
 mod prune;
 mod stages;
@@ -52,6 +57,14 @@ pub struct KustomizationController {
     stage_rules: StageRules,
     /// The default client's table of kinds, which is never forgotten (F-226).
     known_kinds: BTreeSet<GroupVersionKind>,
+    /// The status poller's table of kinds.
+    poller: mapper::PollerMapper,
+    /// When the last planned build is done.
+    build_free_at: Time,
+    /// Service accounts that were seen (F-433).
+    accounts_seen: BTreeSet<TierName>,
+    /// Deleted Kustomizations that wait for their objects to go (F-432).
+    terminations: BTreeMap<TierName, finalize::Termination>,
 }
 
 /// What became of a Kustomization so far. Explanations are made of this.
@@ -127,6 +140,10 @@ impl KustomizationController {
                     .collect(),
             },
             known_kinds: BTreeSet::new(),
+            poller: mapper::PollerMapper::default(),
+            build_free_at: Time::START,
+            accounts_seen: BTreeSet::new(),
+            terminations: BTreeMap::new(),
         }
     }
 
@@ -241,8 +258,9 @@ impl Controller for KustomizationController {
         self.workers.next_wake()
     }
 
+    /// Waiting for the end of what was deleted is limited by a timeout, and then something changes.
     fn is_working(&self) -> bool {
-        false
+        !self.terminations.is_empty()
     }
 }
 
@@ -258,7 +276,11 @@ impl Reconciler for KustomizationController {
     }
 
     fn go_on(&mut self, tier: &TierName, context: &mut Context<'_>) {
-        self.step(tier, context);
+        if self.terminations.contains_key(tier) {
+            self.poll_termination(tier, context);
+        } else {
+            self.step(tier, context);
+        }
     }
 }
 

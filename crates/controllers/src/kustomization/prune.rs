@@ -6,7 +6,7 @@ use firstpass_object::{ObjectExt, ObjectId, TierName, label_or_annotation};
 use serde_json::Value;
 
 use super::inventory::Entry;
-use super::{KustomizationController, Obstacle};
+use super::{KustomizationController, Obstacle, impersonate};
 use crate::context::Context;
 
 /// What a prune could not do: the text, the entries that stay, and why.
@@ -20,12 +20,13 @@ impl KustomizationController {
         stale: Vec<Entry>,
         context: &mut Context<'_>,
     ) -> Result<Vec<ObjectId>, PruneError> {
+        let account = impersonate::restricted_account(kustomization, context);
         let mut deleted = Vec::new();
         let mut survivors = Vec::new();
         let mut obstacles = Vec::new();
         let mut text = String::new();
         for entry in self.in_pruning_order(stale) {
-            match self.prune_one(&kustomization.name, &entry, context) {
+            match self.prune_one(kustomization, account.as_ref(), &entry, context) {
                 Ok(true) => deleted.push(entry.id),
                 Ok(false) => {}
                 Err(message) => {
@@ -59,17 +60,29 @@ impl KustomizationController {
     }
 
     /// F-412: whether it was deleted; `false` if it was skipped.
-    fn prune_one(&self, tier: &TierName, entry: &Entry, context: &mut Context<'_>) -> Result<bool, String> {
+    fn prune_one(
+        &self,
+        kustomization: &Kustomization,
+        account: Option<&TierName>,
+        entry: &Entry,
+        context: &mut Context<'_>,
+    ) -> Result<bool, String> {
         let target = Target {
             gvk: entry.gvk(),
             namespace: entry.id.namespace.clone(),
             name: entry.id.name.clone(),
         };
+        let is_default_client = impersonate::keeps_client(kustomization, context);
+        let tier = &kustomization.name;
         let live = match context.get(target.clone()) {
             Ok(Some(live)) => live,
             Ok(None) => return Ok(true),
             // F-414: a kind that the client knew once gives a 404, which counts as deleted.
-            Err(error) if error.is_no_kind_match() && self.known_kinds.contains(&target.gvk) => {
+            Err(error)
+                if error.is_no_kind_match()
+                    && is_default_client
+                    && self.known_kinds.contains(&target.gvk) =>
+            {
                 return Ok(true);
             }
             Err(error) => return Err(format!("query failed: {error}")),
@@ -79,6 +92,9 @@ impl KustomizationController {
         }
         if live.at(&["metadata", "deletionTimestamp"]).is_none() {
             context.note(super::ACTOR, &entry.id, format!("pruned by {tier}"));
+        }
+        if let Err(error) = impersonate::authorize_delete(account, &live, context) {
+            return Err(format!("delete failed: {error}"));
         }
         match context.server.call(&Request::delete(target)) {
             Ok(_) => Ok(true),

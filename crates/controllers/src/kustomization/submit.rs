@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiError, Apply, Cause, Outcome, Reason, Request, Target};
-use firstpass_flux::{Kustomization, names};
-use firstpass_object::{ObjectExt, ObjectId, label_or_annotation};
+use firstpass_flux::{Ignore, Kustomization, names};
+use firstpass_object::{ObjectExt, ObjectId, TierName, label_or_annotation};
 use serde_json::Value;
 
 use super::inventory::Entry;
-use super::{KustomizationController, Obstacle};
+use super::{KustomizationController, Obstacle, clean, ignore, impersonate};
 use crate::context::Context;
 
 /// What an apply did to one object.
@@ -43,6 +43,7 @@ pub(super) enum Submission {
 
 /// An object that passed its dry-run.
 struct Checked {
+    /// What is applied.
     object: Arc<Value>,
     change: Change,
 }
@@ -73,10 +74,11 @@ impl KustomizationController {
         unknown_tokens: &Arc<[String]>,
         context: &mut Context<'_>,
     ) -> Submission {
+        let account = impersonate::restricted_account(kustomization, context);
         let mut checked = Vec::with_capacity(objects.len());
         let mut refusals = Vec::new();
         for object in objects {
-            match self.check(kustomization, object, unknown_tokens, context) {
+            match check(kustomization, account.as_ref(), object, unknown_tokens, context) {
                 Ok(Some(found)) => checked.push(found),
                 Ok(None) => return Submission::Deleting,
                 Err(error) => refusals.push((object, error)),
@@ -110,72 +112,6 @@ impl KustomizationController {
         Submission::Applied(checked.into_iter().map(|found| found.change).collect())
     }
 
-    /// The dry-run of one object; `None` if its predecessor is still being deleted.
-    fn check(
-        &mut self,
-        kustomization: &Kustomization,
-        object: &Arc<Value>,
-        unknown_tokens: &Arc<[String]>,
-        context: &mut Context<'_>,
-    ) -> Result<Option<Checked>, ApiError> {
-        // F-216: errors of the first read do not matter.
-        let live = context.get(Target::of(object)).ok().flatten();
-        let gvk = object.gvk();
-        if is_skipped(object, live.as_deref()) {
-            let id = live.as_deref().map_or_else(|| object.id(), ObjectExt::id);
-            let change = Change {
-                entry: Entry::new(id, &gvk.version),
-                action: Action::Skipped,
-            };
-            return Ok(Some(Checked {
-                object: Arc::clone(object),
-                change,
-            }));
-        }
-        let dry_run = || {
-            Apply::forced(Arc::clone(object), names::KUSTOMIZE_MANAGER)
-                .as_dry_run()
-                .with_unknown(Arc::clone(unknown_tokens))
-        };
-        let answer = match context.apply(dry_run()) {
-            Ok(answer) => answer,
-            Err(error) => {
-                let Some(live) = live
-                    .as_ref()
-                    .filter(|live| is_forced(kustomization, object, live) && is_immutable(&error))
-                else {
-                    return Err(error);
-                };
-                // F-242: delete, wait until it is gone, try again.
-                let deleted = context.server.call(&Request::delete(Target::of(live)))?;
-                context.note(super::ACTOR, live.id(), "deleted, to be created again (force)");
-                if context.get(Target::of(object))?.is_some() {
-                    drop(deleted);
-                    return Ok(None);
-                }
-                context.apply(dry_run())?
-            }
-        };
-        let Some(applied) = answer.object() else {
-            return Ok(None);
-        };
-        let action = match (answer.outcome(), live.as_deref()) {
-            (Some(Outcome::Created), _) => Action::Created,
-            (Some(Outcome::Configured), Some(live)) if has_drifted(live, applied) => Action::Configured,
-            (Some(Outcome::Configured), None) => Action::Configured,
-            _ => Action::Unchanged,
-        };
-        // F-217: the identity is the one in the server's answer.
-        let change = Change {
-            entry: Entry::new(applied.id(), &gvk.version),
-            action,
-        };
-        Ok(Some(Checked {
-            object: Arc::clone(object),
-            change,
-        }))
-    }
-
     /// F-222, F-226.
     fn dry_run_error(
         &self,
@@ -187,10 +123,9 @@ impl KustomizationController {
         let id = object.id();
         // On the default client a kind that was known once is asked for at its old URL for good. 2.5 makes a client per
         // attempt, and so does every Kustomization that impersonates (F-227, F-1720).
-        let default_client = kustomization.spec.service_account_name.is_none()
-            && context.settings.default_service_account.is_none()
-            && context.settings.flux.minor != 5;
-        let stale = error.is_no_kind_match() && default_client && self.known_kinds.contains(&object.gvk());
+        let stale = error.is_no_kind_match()
+            && impersonate::keeps_client(kustomization, context)
+            && self.known_kinds.contains(&object.gvk());
         let (not_found, text) = if stale {
             (
                 true,
@@ -205,6 +140,84 @@ impl KustomizationController {
             (false, _) => format!("{id} dry-run failed{}: {text}", bracket(error)),
         }
     }
+}
+
+/// The dry-run of one object; `None` if its predecessor is still being deleted.
+fn check(
+    kustomization: &Kustomization,
+    account: Option<&TierName>,
+    object: &Arc<Value>,
+    unknown_tokens: &Arc<[String]>,
+    context: &mut Context<'_>,
+) -> Result<Option<Checked>, ApiError> {
+    // F-216: errors of the first read do not matter.
+    let live = context.get(Target::of(object)).ok().flatten();
+    let gvk = object.gvk();
+    if is_skipped(object, live.as_deref()) {
+        let id = live.as_deref().map_or_else(|| object.id(), ObjectExt::id);
+        let change = Change {
+            entry: Entry::new(id, &gvk.version),
+            action: Action::Skipped,
+        };
+        return Ok(Some(Checked {
+            object: Arc::clone(object),
+            change,
+        }));
+    }
+    // Nobody but the administrator sees what is wrong with an object that they may not touch.
+    impersonate::authorize_apply(account, object, live.is_none(), context)?;
+    let dry_run = || {
+        Apply::forced(Arc::clone(object), names::KUSTOMIZE_MANAGER)
+            .as_dry_run()
+            .with_unknown(Arc::clone(unknown_tokens))
+    };
+    let answer = match context.apply(dry_run()) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let Some(live) = live
+                .as_ref()
+                .filter(|live| is_forced(kustomization, object, live) && is_immutable(&error))
+            else {
+                return Err(error);
+            };
+            // F-242: delete, wait until it is gone, try again.
+            let deleted = context.server.call(&Request::delete(Target::of(live)))?;
+            context.note(super::ACTOR, live.id(), "deleted, to be created again (force)");
+            if context.get(Target::of(object))?.is_some() {
+                drop(deleted);
+                return Ok(None);
+            }
+            context.apply(dry_run())?
+        }
+    };
+    let Some(applied) = answer.object() else {
+        return Ok(None);
+    };
+    let cleaned = live
+        .as_deref()
+        .is_some_and(|live| clean::clean(object, live, context));
+    let ignored = ignore::pointers(ignore_rules(kustomization, context), applied);
+    let action = match (answer.outcome(), live.as_deref()) {
+        (Some(Outcome::Created), _) => Action::Created,
+        // F-247: whatever was cleaned is applied.
+        (_, Some(_)) if cleaned => Action::Configured,
+        (Some(Outcome::Configured), Some(live)) if has_drifted(live, applied, &ignored) => Action::Configured,
+        (Some(Outcome::Configured), None) => Action::Configured,
+        _ => Action::Unchanged,
+    };
+    let sent = match (live.as_deref(), action) {
+        (Some(live), Action::Configured) if !ignored.is_empty() => {
+            let managers = context.server.managers(&live.id());
+            ignore::adopt(object, live, applied, managers, &ignored)
+        }
+        _ => Arc::clone(object),
+    };
+    // F-217: the identity is the one in the server's answer.
+    let change = Change {
+        entry: Entry::new(applied.id(), &gvk.version),
+        action,
+    };
+    Ok(Some(Checked { object: sent, change }))
 }
 
 /// The reason in brackets; nothing where the API gives none (F-222).
@@ -242,7 +255,14 @@ fn is_immutable(error: &ApiError) -> bool {
 }
 
 /// F-218: labels, annotations, and whatever is neither metadata nor status.
-fn has_drifted(live: &Value, applied: &Value) -> bool {
+fn has_drifted(live: &Value, applied: &Value, ignored: &[&str]) -> bool {
+    if !ignored.is_empty() {
+        return has_drifted(
+            &ignore::without(live, ignored),
+            &ignore::without(applied, ignored),
+            &[],
+        );
+    }
     let metadata = |object: &Value, field: &str| object.at(&["metadata", field]).cloned().unwrap_or_default();
     let differs = |field: &str| metadata(live, field) != metadata(applied, field);
     let rest = |object: &Value| {
@@ -252,6 +272,15 @@ fn has_drifted(live: &Value, applied: &Value) -> bool {
         fields
     };
     differs("labels") || differs("annotations") || rest(live) != rest(applied)
+}
+
+/// `spec.ignore`, which there is since Flux 2.9 (F-1702).
+fn ignore_rules<'a>(kustomization: &'a Kustomization, context: &Context<'_>) -> &'a [Ignore] {
+    if context.settings.flux.at_least(9) {
+        &kustomization.spec.ignore
+    } else {
+        &[]
+    }
 }
 
 /// What stands in the way of an object that was refused.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Apply, CrdSketch, Options, Request, Scope, Time};
+use firstpass_controllers::kustomization::Obstacle;
 use firstpass_controllers::{Artifact, BuildFailure, Built, Contents};
 use firstpass_flux::{ControllerSettings, FluxVersion, Kustomization};
 use firstpass_knowledge::Knowledge;
@@ -16,12 +17,17 @@ use serde_json::{Value, json};
 pub(crate) struct Paths {
     pub(crate) revision: String,
     pub(crate) objects: BTreeMap<String, Vec<Value>>,
+    /// Revisions of sources that differ from the usual one, by name.
+    pub(crate) revisions: BTreeMap<String, String>,
+    /// Service accounts that some binding names.
+    pub(crate) granted: Vec<TierName>,
 }
 
 impl Contents for Paths {
-    fn artifact(&self, _source: &ObjectId) -> Option<Artifact> {
+    fn artifact(&self, source: &ObjectId) -> Option<Artifact> {
+        let revision = self.revisions.get(&source.name).unwrap_or(&self.revision);
         Some(Artifact {
-            revision: self.revision.clone(),
+            revision: revision.clone(),
             digest: "sha256:0".to_owned(),
         })
     }
@@ -32,6 +38,13 @@ impl Contents for Paths {
                 message: format!("kustomization path not found: {}", tier.spec.path),
             });
         };
+        if objects.iter().any(|object| object["kind"] == "Broken") {
+            let message = "failed to decode Kubernetes YAML".to_owned();
+            let obstacles = vec![Obstacle::Build {
+                message: message.clone(),
+            }];
+            return Err(BuildFailure::Failed { message, obstacles });
+        }
         let owned = |object: &Value| {
             let mut object = object.clone();
             object["metadata"]["labels"]["kustomize.toolkit.fluxcd.io/name"] = json!(tier.name.name);
@@ -47,6 +60,10 @@ impl Contents for Paths {
 
     fn brings(&self, id: &ObjectId) -> bool {
         self.objects.values().flatten().any(|object| object.id() == *id)
+    }
+
+    fn grants(&self, account: &TierName) -> bool {
+        self.granted.contains(account)
     }
 }
 
@@ -98,11 +115,20 @@ pub(crate) fn contents(revision: &str, paths: &[(&str, Vec<Value>)]) -> Paths {
             .iter()
             .map(|(path, objects)| ((*path).to_owned(), objects.clone()))
             .collect(),
+        ..Paths::default()
     }
 }
 
 pub(crate) fn world_of(contents: Arc<Paths>, flux: &str, seed: u64) -> World {
-    let flux: FluxVersion = flux.parse().unwrap();
+    world_with(contents, settings(flux), seed)
+}
+
+/// The defaults of a Flux release.
+pub(crate) fn settings(flux: &str) -> ControllerSettings {
+    ControllerSettings::new(flux.parse::<FluxVersion>().unwrap())
+}
+
+pub(crate) fn world_with(contents: Arc<Paths>, settings: ControllerSettings, seed: u64) -> World {
     let mut server = ApiServer::new(Options::minor(36));
     for (group, kind, versions) in [
         ("kustomize.toolkit.fluxcd.io", "Kustomization", &["v1"][..]),
@@ -141,7 +167,6 @@ pub(crate) fn world_of(contents: Arc<Paths>, flux: &str, seed: u64) -> World {
         }),
     );
     create(&mut server, kustomization("root", json!({})));
-    let settings = ControllerSettings::new(flux);
     let setting = Setting {
         delays: Arc::new(SeededDelays::new(
             Knowledge::builtin(),
