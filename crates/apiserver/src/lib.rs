@@ -13,6 +13,7 @@
 //! `managedFields` inside objects (see [`ApiServer::managers`]).
 
 mod apply;
+pub mod cel;
 mod crd;
 mod defaults;
 mod discovery;

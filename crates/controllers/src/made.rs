@@ -159,6 +159,7 @@ pub fn webhook(
             .collect(),
         namespace_selector,
         object_selector: None,
+        match_conditions: Vec::new(),
     })
 }
 

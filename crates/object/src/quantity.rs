@@ -70,6 +70,26 @@ impl Quantity {
         self.nanos.div_euclid(unit) + i128::from(self.nanos.rem_euclid(unit) != 0)
     }
 
+    /// The sum; saturates like [`Quantity`] itself.
+    pub fn plus(self, other: Quantity) -> Quantity {
+        Quantity {
+            nanos: self.nanos.saturating_add(other.nanos),
+        }
+    }
+
+    /// The difference; saturates like [`Quantity`] itself.
+    pub fn minus(self, other: Quantity) -> Quantity {
+        Quantity {
+            nanos: self.nanos.saturating_sub(other.nanos),
+        }
+    }
+
+    /// The amount as a number that may be inexact.
+    #[expect(clippy::cast_precision_loss, reason = "it is asked for as an approximation")]
+    pub fn to_f64(self) -> f64 {
+        self.nanos as f64 / NANOS as f64
+    }
+
     /// Whether the amount is below, at or above nothing.
     pub fn sign(self) -> Ordering {
         self.nanos.cmp(&0)
@@ -78,6 +98,14 @@ impl Quantity {
     /// Whether the amount is a whole number.
     pub fn is_whole(self) -> bool {
         self.nanos % NANOS == 0
+    }
+}
+
+impl From<i64> for Quantity {
+    fn from(whole: i64) -> Quantity {
+        Quantity {
+            nanos: i128::from(whole).saturating_mul(NANOS),
+        }
     }
 }
 

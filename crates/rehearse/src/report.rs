@@ -155,7 +155,16 @@ fn of_the_run(explainer: &Explainer<'_>) -> Vec<Assumption> {
         };
         assumption("object", subject, claim.to_string())
     });
-    objects.chain(classes).collect()
+    let rules = world
+        .server
+        .unread_rules()
+        .map(|(kind, rule, reason)| Assumption {
+            about: "rule".to_owned(),
+            subject: kind.to_string(),
+            assumed: format!("holds, though it cannot be judged here: {rule} ({reason})"),
+            source: "default".to_owned(),
+        });
+    objects.chain(classes).chain(rules).collect()
 }
 
 /// Takes over what other schedules found: sampled schedules may raise a verdict, never lower it.

@@ -1,10 +1,12 @@
 //! Custom resource definitions: what one says, when it is served, and the structural schemas of its versions.
 
 mod definition;
+mod rule;
 mod structural;
 mod synth;
 
 pub use definition::Definition;
+pub(crate) use rule::Rule;
 pub use structural::Structural;
 pub(crate) use structural::{Bound, Rules, ValueType};
 pub use synth::CrdSketch;

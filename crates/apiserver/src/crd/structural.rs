@@ -7,6 +7,7 @@ use firstpass_object::ObjectExt;
 use regex::Regex;
 use serde_json::Value;
 
+use super::Rule;
 use crate::apply::{Key, ListShape};
 
 /// Deeper schemas are refused: real ones stay below 40.
@@ -40,6 +41,10 @@ pub struct Structural {
     pub(crate) atomic_map: bool,
     /// What values must satisfy.
     pub(crate) rules: Rules,
+    /// CEL rules for values here: `x-kubernetes-validations`.
+    pub(crate) validations: Vec<Rule>,
+    /// Whether there are CEL rules here or anywhere below.
+    pub(crate) has_rules: bool,
 }
 
 /// The types of OpenAPI.
@@ -148,8 +153,26 @@ impl Structural {
             })),
             _ => sub("additionalProperties")?,
         };
+        let validations: Vec<Rule> = schema
+            .items_at(&["x-kubernetes-validations"])
+            .iter()
+            .map(Rule::read)
+            .collect();
+        let items = sub("items")?;
+        let all_of = subs("allOf")?;
+        let has_rules = !validations.is_empty()
+            || properties
+                .values()
+                .any(|property: &Structural| property.has_rules)
+            || all_of.iter().any(|part| part.has_rules)
+            || [&items, &additional]
+                .into_iter()
+                .flatten()
+                .any(|below| below.has_rules);
         Ok(Structural {
             is_root: false,
+            validations,
+            has_rules,
             value_type: match schema.get("type") {
                 None | Some(Value::Null) => None,
                 Some(text) => Some(ValueType::read(text.as_str().unwrap_or_default())?),
@@ -160,7 +183,7 @@ impl Structural {
             embedded: flag("x-kubernetes-embedded-resource"),
             properties,
             additional,
-            items: sub("items")?,
+            items,
             default: schema.get("default").cloned(),
             list_type: schema.text_at(&["x-kubernetes-list-type"]).map(str::to_owned),
             list_map_keys: texts("x-kubernetes-list-map-keys"),
@@ -180,7 +203,7 @@ impl Structural {
                 unique_items: flag("uniqueItems"),
                 min_properties: count("minProperties"),
                 max_properties: count("maxProperties"),
-                all_of: subs("allOf")?,
+                all_of,
                 any_of: subs("anyOf")?,
                 one_of: subs("oneOf")?,
                 not: sub("not")?,

@@ -17,7 +17,7 @@ use crate::error::{ApiError, Cause, Reason};
 use crate::request::{Apply, Outcome, Response, Target};
 use crate::store::Stored;
 use crate::validation::{
-    FieldError, check_types, check_update, prune_and_default, validate_builtin, validate_structural,
+    FieldError, Unread, check_types, check_update, prune_and_default, validate_builtin, validate_structural,
 };
 
 /// Metadata that belongs to the server: no manager owns it, and a configuration that states it is not listened to.
@@ -36,12 +36,15 @@ pub(super) const SERVER_METADATA: &[&str] = &[
 pub(super) struct Planned {
     pub(super) stored: Stored,
     pub(super) outcome: Outcome,
+    /// CEL rules that could not be judged.
+    pub(super) unread: Unread,
 }
 
 impl ApiServer {
     pub(super) fn apply(&mut self, apply: &Apply) -> Result<Response, ApiError> {
-        let planned = self.plan_apply(apply)?;
+        let mut planned = self.plan_apply(apply)?;
         let gvk = apply.object.gvk();
+        self.note_unread(&gvk.group_kind(), std::mem::take(&mut planned.unread));
         if apply.dry_run || planned.outcome == Outcome::Unchanged {
             return Ok(Response::Applied {
                 object: in_version(&planned.stored.object, &gvk),
@@ -107,6 +110,7 @@ impl ApiServer {
             return Ok(Planned {
                 stored: (**live).clone(),
                 outcome: Outcome::Unchanged,
+                unread: Vec::new(),
             });
         }
         let mut merged = match &live {
@@ -175,7 +179,8 @@ impl ApiServer {
                 self.start_metadata(resource, &id, &mut object);
                 self.set_defaults(&mut object, true);
                 self.check_webhooks(resource, &id, &object, "CREATE")?;
-                self.validate_write(resource, None, &object, unknown_tokens)?;
+                let mut unread = Vec::new();
+                self.validate_write(resource, None, &object, unknown_tokens, &mut unread)?;
                 let stored = Stored {
                     id: Arc::new(id),
                     object: Arc::new(object),
@@ -184,6 +189,7 @@ impl ApiServer {
                 Ok(Planned {
                     stored,
                     outcome: Outcome::Created,
+                    unread,
                 })
             }
             Some(live) => {
@@ -199,9 +205,10 @@ impl ApiServer {
                 let written_in = object["apiVersion"].take();
                 object["apiVersion"] = live.object["apiVersion"].clone();
                 let same = object == *live.object;
+                let mut unread = Vec::new();
                 if !same {
                     let stored_in = std::mem::replace(&mut object["apiVersion"], written_in);
-                    self.validate_write(resource, Some(&live.object), &object, unknown_tokens)?;
+                    self.validate_write(resource, Some(&live.object), &object, unknown_tokens, &mut unread)?;
                     object["apiVersion"] = stored_in;
                 }
                 let outcome = if same && managers.same_as(&live.managers) {
@@ -219,7 +226,11 @@ impl ApiServer {
                     object,
                     managers,
                 };
-                Ok(Planned { stored, outcome })
+                Ok(Planned {
+                    stored,
+                    outcome,
+                    unread,
+                })
             }
         }
     }
@@ -244,6 +255,7 @@ impl ApiServer {
         old: Option<&Value>,
         object: &Value,
         unknown_tokens: &[String],
+        unread: &mut Unread,
     ) -> Result<(), ApiError> {
         let mut errors = if self.discovery.is_builtin(&resource.group_kind()) {
             validate_builtin(object, self.minor, unknown_tokens)
@@ -254,7 +266,7 @@ impl ApiServer {
             if resource.has_status && object.get("status").is_some() {
                 object.to_mut()["status"] = json!({});
             }
-            let errors = validate_structural(&object, schema.as_deref(), unknown_tokens);
+            let errors = validate_structural(&object, old, schema.as_deref(), unknown_tokens, unread);
             let is_status = |error: &FieldError| error.path.starts_with("status");
             errors.into_iter().filter(|error| !is_status(error)).collect()
         };

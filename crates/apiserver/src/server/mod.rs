@@ -73,6 +73,8 @@ pub struct ApiServer {
     webhooks: Arc<BTreeMap<String, Webhook>>,
     /// Services (namespace, name) that something answers behind.
     serving: Arc<BTreeSet<(String, String)>>,
+    /// CEL rules of CRDs that could not be judged: group, kind and rule, with the reason.
+    unread_rules: Arc<BTreeMap<(GroupKind, String), String>>,
     /// How often a Service has begun or ceased to serve.
     serving_changes: u64,
 }
@@ -115,6 +117,7 @@ impl ApiServer {
             timer_count: 0,
             webhooks: Arc::default(),
             serving: Arc::default(),
+            unread_rules: Arc::default(),
             serving_changes: 0,
         };
         server.create_default_namespaces();
@@ -268,6 +271,22 @@ impl ApiServer {
             &Arc::from(into),
         );
         true
+    }
+
+    /// CEL rules of CRDs that could not be judged so far, by kind and rule, with the reason of each. They are taken to hold.
+    pub fn unread_rules(&self) -> impl Iterator<Item = (&GroupKind, &str, &str)> {
+        self.unread_rules
+            .iter()
+            .map(|((kind, rule), reason)| (kind, rule.as_str(), reason.as_str()))
+    }
+
+    fn note_unread(&mut self, kind: &GroupKind, unread: Vec<(String, String)>) {
+        for (rule, reason) in unread {
+            let key = (kind.clone(), rule);
+            if !self.unread_rules.contains_key(&key) {
+                Arc::make_mut(&mut self.unread_rules).insert(key, reason);
+            }
+        }
     }
 
     /// The log of all changes.

@@ -27,6 +27,7 @@ impl ApiServer {
             fields.remove("status");
         }
         let mut planned = self.plan_write(&resource, id, None, content, Default::default(), &[])?;
+        self.note_unread(&resource.group_kind(), std::mem::take(&mut planned.unread));
         self.own_changes(&mut planned.stored, &json!({}), manager, None);
         self.next_uid();
         Ok(Response::Object(self.persist(planned.stored, manager)))
@@ -130,6 +131,7 @@ impl ApiServer {
             Planned {
                 stored,
                 outcome: Outcome::Configured,
+                unread: Vec::new(),
             },
             manager,
         )

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, group_of, selects};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ApiServer;
+use crate::cel::{Expression, Library, Variable};
 use crate::discovery::Resource;
 use crate::error::{ApiError, Cause, Reason};
 
@@ -28,6 +29,8 @@ pub struct Webhook {
     pub namespace_selector: Option<Value>,
     /// `objectSelector`, if there is one.
     pub object_selector: Option<Value>,
+    /// The expressions of `matchConditions`: the webhook is asked only if all are true.
+    pub match_conditions: Vec<String>,
 }
 
 impl ApiServer {
@@ -85,6 +88,7 @@ impl ApiServer {
                 && !self.is_service_serving(namespace, name)
                 && webhook.concerns(resource, object, operation)
                 && self.selectors_match(&webhook, id, object)
+                && self.conditions_match(&webhook, resource, id, object, operation)
             {
                 return Err(self.unreachable(&webhook, namespace, name));
             }
@@ -122,6 +126,47 @@ impl ApiServer {
             .as_ref()
             .is_none_or(|selector| selects(selector, object));
         namespace_matches && object_matches
+    }
+
+    /// Whether the match conditions of a webhook are all true. One that cannot be evaluated here is taken to be false: what
+    /// nobody can judge refuses nothing.
+    fn conditions_match(
+        &self,
+        webhook: &Webhook,
+        resource: &Resource,
+        id: &ObjectId,
+        object: &Value,
+        operation: &str,
+    ) -> bool {
+        if webhook.match_conditions.is_empty() {
+            return true;
+        }
+        let gvk = object.gvk();
+        let request = json!({
+            "operation": operation,
+            "name": id.name,
+            "namespace": id.namespace.as_deref().unwrap_or_default(),
+            "dryRun": false,
+            "subResource": "",
+            "kind": {"group": gvk.group, "version": gvk.version, "kind": gvk.kind},
+            "resource": {"group": gvk.group, "version": gvk.version, "resource": resource.plural},
+            "userInfo": {
+                "username": "system:serviceaccount:flux-system:kustomize-controller",
+                "groups": [
+                    "system:serviceaccounts", "system:serviceaccounts:flux-system", "system:authenticated",
+                ],
+            },
+        });
+        let old = self.object(id).map_or(&Value::Null, |old| &**old);
+        webhook.match_conditions.iter().all(|condition| {
+            let variables = [
+                ("object", Variable::Json(object)),
+                ("oldObject", Variable::Json(old)),
+                ("request", Variable::Json(&request)),
+            ];
+            Expression::compile(condition, Library::Kubernetes)
+                .is_ok_and(|expression| expression.is_true(&variables) == Ok(true))
+        })
     }
 
     /// Whether objects of a custom kind can be had in a version: another than the stored one may take a webhook.
@@ -183,6 +228,11 @@ impl Webhook {
             rules: webhook.items_at(&["rules"]).to_vec(),
             namespace_selector: webhook.get("namespaceSelector").cloned(),
             object_selector: webhook.get("objectSelector").cloned(),
+            match_conditions: webhook
+                .items_at(&["matchConditions"])
+                .iter()
+                .filter_map(|condition| condition.text_at(&["expression"]).map(str::to_owned))
+                .collect(),
         }
     }
 

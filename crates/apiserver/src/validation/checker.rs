@@ -44,6 +44,16 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Whether something is wrong that keeps CEL rules from being looked at: missing fields, wrong types, unknown words,
+    /// and what is too long.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.errors.iter().any(|error| {
+            let starts = ["Required value", "Unsupported value", "Too long", "Too many"];
+            starts.iter().any(|start| error.message.starts_with(start))
+                || error.message.contains("in body must be of type")
+        })
+    }
+
     pub(crate) fn push(&mut self, path: impl Display, message: impl Into<String>) {
         self.errors.push(FieldError {
             path: path.to_string(),

@@ -15,10 +15,11 @@ mod checker;
 mod containers;
 mod crd;
 mod decode;
+mod expressions;
 mod flux;
 mod immutable;
 mod metadata;
-mod names;
+pub(crate) mod names;
 mod network;
 mod path;
 mod pod;
@@ -36,6 +37,7 @@ use crate::crd::{Definition, Structural};
 use firstpass_object::{ObjectExt, version_of};
 
 pub(crate) use checker::Checker;
+pub(crate) use expressions::Unread;
 pub(crate) use immutable::check_update;
 pub(crate) use path::Path;
 pub(crate) use structural::prune_and_default;
@@ -138,21 +140,25 @@ pub fn validate_custom(
         }
         let mut object = object.clone();
         prune_and_default(&mut object, schema);
-        return validate_structural(&object, Some(schema), unknown_tokens);
+        return validate_structural(&object, None, Some(schema), unknown_tokens, &mut Vec::new());
     }
-    validate_structural(object, None, unknown_tokens)
+    validate_structural(object, None, None, unknown_tokens, &mut Vec::new())
 }
 
-/// What [`validate_custom`] finds after the types are known to fit and defaults are set.
+/// What [`validate_custom`] finds after the types are known to fit and defaults are set. `old` is what is stored, of a
+/// change; CEL rules that cannot be judged go to `unread`.
 pub(crate) fn validate_structural(
     object: &Value,
+    old: Option<&Value>,
     schema: Option<&Structural>,
     unknown_tokens: &[String],
+    unread: &mut Unread,
 ) -> Vec<FieldError> {
     let mut checker = Checker::new(0, unknown_tokens);
     metadata::check(&mut checker, object);
     if let Some(schema) = schema {
         structural::check(&mut checker, object, schema, Path::ROOT);
+        expressions::check(&mut checker, object, old, schema, unread);
     }
     let mut errors = checker.into_errors();
     if errors.is_empty() {

@@ -30,7 +30,7 @@ fn too_long(most: usize) -> String {
 }
 
 /// A lowercase RFC 1123 label: the name of a namespace, a container, a volume.
-pub(super) fn dns1123_label(text: &str) -> Vec<String> {
+pub(crate) fn dns1123_label(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > LABEL_LENGTH_MAX {
         messages.push(too_long(LABEL_LENGTH_MAX));
@@ -44,7 +44,7 @@ pub(super) fn dns1123_label(text: &str) -> Vec<String> {
 }
 
 /// A lowercase RFC 1123 subdomain: the name of most objects, a host.
-pub(super) fn dns1123_subdomain(text: &str) -> Vec<String> {
+pub(crate) fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH_MAX {
         messages.push(too_long(SUBDOMAIN_LENGTH_MAX));
@@ -68,7 +68,7 @@ pub(super) fn wildcard_subdomain(text: &str) -> Vec<String> {
 }
 
 /// A DNS-1035 label: the name of a Service.
-pub(super) fn dns1035_label(text: &str) -> Vec<String> {
+pub(crate) fn dns1035_label(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > LABEL_LENGTH_MAX {
         messages.push(too_long(LABEL_LENGTH_MAX));
@@ -103,7 +103,7 @@ fn has_name_form(text: &str) -> bool {
 }
 
 /// A key of a label or an annotation: an optional subdomain, and a name.
-pub(super) fn qualified_name(text: &str) -> Vec<String> {
+pub(crate) fn qualified_name(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     let name = match text.split_once('/') {
         None => text,
@@ -141,7 +141,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
 }
 
 /// The value of a label.
-pub(super) fn label_value(text: &str) -> Vec<String> {
+pub(crate) fn label_value(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > LABEL_LENGTH_MAX {
         messages.push(too_long(LABEL_LENGTH_MAX));

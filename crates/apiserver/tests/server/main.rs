@@ -6,6 +6,7 @@ mod defaults;
 mod deletion;
 mod immutable;
 mod laws;
+mod rules;
 mod structural;
 mod webhooks;
 

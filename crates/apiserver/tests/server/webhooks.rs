@@ -61,8 +61,40 @@ fn webhooks_of_charts_are_registered_without_objects() {
         rules: vec![json!({"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["configmaps"]})],
         namespace_selector: None,
         object_selector: None,
+        match_conditions: vec![],
     });
     assert!(apply(&mut server, &config_map("default")).is_err());
     server.remove_webhook("guard.example.com");
     apply(&mut server, &config_map("default")).unwrap();
+}
+
+#[test]
+fn match_conditions_leave_requests_out() {
+    let with = |expression: &str| {
+        let mut configuration = configuration("Fail");
+        configuration["webhooks"][0]["matchConditions"] = json!([{"name": "c", "expression": expression}]);
+        let mut server = server();
+        apply(&mut server, &configuration).unwrap();
+        apply(&mut server, &config_map("default")).is_err()
+    };
+    for (expression, is_asked) in [
+        (
+            "request.resource.group == '' && object.metadata.name == 'a'",
+            true,
+        ),
+        ("request.resource.resource != 'configmaps'", false),
+        ("!('system:nodes' in request.userInfo.groups)", true),
+        ("request.operation == 'CREATE' && oldObject == null", true),
+        (
+            "has(object.metadata.labels) && 'a' in object.metadata.labels",
+            false,
+        ),
+        // Beyond us, and so no refusal.
+        (
+            "authorizer.group('').resource('pods').check('get').allowed()",
+            false,
+        ),
+    ] {
+        assert_eq!(with(expression), is_asked, "{expression}");
+    }
 }

@@ -1,5 +1,6 @@
 //! A CEL expression that does not compile.
 
+use firstpass_apiserver::cel;
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_render::Tier;
 
@@ -32,12 +33,13 @@ struct Expression<'t> {
 /// Flux gives up on such a tier for good: it is Stalled and not tried again (F-110, F-125, F-143).
 fn finding(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
     let (expression, error) = expressions(tier).into_iter().find_map(|expression| {
-        // Optional fields are beyond the parser at hand, and fine for Flux.
-        let is_beyond = expression.text.contains(".?") || expression.text.contains("[?");
-        let error = firstpass_expression::Expression::compile(expression.text)
-            .err()
-            .filter(|_| !is_beyond)?;
-        Some((expression, error))
+        let is_condition = expression.field.iter().any(|field| field == "dependsOn");
+        let compiled = if is_condition {
+            cel::Expression::compile_condition(expression.text, cel::Library::Flux, &["self", "dep"])
+        } else {
+            cel::Expression::compile(expression.text, cel::Library::Flux)
+        };
+        Some((expression, compiled.err()?))
     })?;
     let field: Vec<&str> = expression.field.iter().map(String::as_str).collect();
     let error = error.split(" | ").next().unwrap_or_default().trim().to_owned();

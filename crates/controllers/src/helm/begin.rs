@@ -13,7 +13,7 @@ use crate::flux_api;
 use crate::kustomization::{DependencyState, Failure, Obstacle, Retry, is_ready};
 use crate::status::Status;
 use crate::time::of_flux;
-use firstpass_expression::Expression;
+use firstpass_apiserver::cel::{Expression, Library};
 
 impl HelmController {
     pub(super) fn begin(&mut self, name: &TierName, context: &mut Context<'_>) {
@@ -209,8 +209,8 @@ fn check_dependencies(release: &HelmRelease, context: &mut Context<'_>) -> Resul
                     .filter(|_| context.settings.flux.at_least(7));
                 let by_expression = expression.map(|expression| {
                     let variables = json!({"self": own.map(|own| &**own), "dep": &**found});
-                    Expression::compile(expression)
-                        .is_ok_and(|compiled| compiled.is_true(&variables) == Ok(true))
+                    Expression::compile(expression, Library::Flux)
+                        .is_ok_and(|compiled| compiled.is_true_of(&variables) == Ok(true))
                 });
                 let additive = context.settings.helm_gate(HelmGate::AdditiveCelDependencyCheck);
                 match by_expression {

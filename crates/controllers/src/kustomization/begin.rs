@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::flux_api;
 use crate::status::Status;
 use crate::time::of_flux;
-use firstpass_expression::Expression;
+use firstpass_apiserver::cel::{Expression, Library};
 
 /// How long a source without an artifact is given (F-133).
 pub(super) const ARTIFACT_RETRY: Duration = Duration::from_secs(30);
@@ -177,7 +177,7 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
                 check.failed.as_ref(),
             ];
             for expression in expressions.into_iter().flatten() {
-                Expression::compile(expression).map_err(|error| {
+                Expression::compile(expression, Library::Flux).map_err(|error| {
                     terminal(format!(
                         "failed to parse the CEL expression '{expression}': {error}"
                     ))
@@ -198,9 +198,9 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
     if context.settings.flux.at_least(7) {
         for dependency in &spec.depends_on {
             if let Some(expression) = &dependency.ready_expr {
-                Expression::compile(expression).map_err(|error| {
-                    terminal(format!("failed to parse expression '{expression}': {error}"))
-                })?;
+                Expression::compile_condition(expression, Library::Flux, &["self", "dep"]).map_err(
+                    |error| terminal(format!("failed to parse expression '{expression}': {error}")),
+                )?;
             }
         }
     }

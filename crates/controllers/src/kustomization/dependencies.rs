@@ -8,7 +8,7 @@ use super::{DependencyState, Failure, Obstacle, Retry};
 use crate::context::Context;
 use crate::flux_api;
 use crate::time::of_flux;
-use firstpass_expression::Expression;
+use firstpass_apiserver::cel::{Expression, Library};
 
 /// Whether all dependencies are ready; the first that is not decides the message (F-123).
 pub(super) fn check(
@@ -92,7 +92,8 @@ fn check_one(
 
 /// F-125: an expression that fails to evaluate is not true.
 fn is_true(expression: &str, variables: &Value) -> bool {
-    Expression::compile(expression).is_ok_and(|compiled| compiled.is_true(variables) == Ok(true))
+    Expression::compile(expression, Library::Flux)
+        .is_ok_and(|compiled| compiled.is_true_of(variables) == Ok(true))
 }
 
 /// F-121: observed and Ready.

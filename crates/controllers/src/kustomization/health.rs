@@ -12,7 +12,7 @@ use super::mapper::{Found, PollerMapper};
 use super::{Obstacle, submit};
 use crate::context::Context;
 use crate::readiness::{self, Health};
-use firstpass_expression::Expression;
+use firstpass_apiserver::cel::{Expression, Library};
 
 /// A wait for a set of objects.
 #[derive(Clone, Debug)]
@@ -240,7 +240,8 @@ fn by_expressions(check: &HealthCheckExpr, object: &serde_json::Value) -> Health
     ];
     for (expression, status) in expressions {
         let Some(expression) = expression else { continue };
-        let value = Expression::compile(expression).and_then(|compiled| compiled.is_true(object));
+        let value =
+            Expression::compile(expression, Library::Flux).and_then(|compiled| compiled.is_true_of(object));
         match value {
             Ok(true) => return Health::new(status, format!("`{expression}` is true")),
             Ok(false) => {}

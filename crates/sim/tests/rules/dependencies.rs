@@ -136,6 +136,12 @@ fn an_expression_that_cannot_be_evaluated_is_not_ready_and_one_that_cannot_be_co
         play("dep.status.nothing =="),
         reason("InvalidCELExpression", false)
     );
+    // Compiled with types: other names and other types than bool are known beforehand.
+    assert_eq!(
+        play("other.status.nothing == 'x'"),
+        reason("InvalidCELExpression", false)
+    );
+    assert_eq!(play("'text'"), reason("InvalidCELExpression", false));
     assert_eq!(
         play("dep.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')"),
         reason("ReconciliationSucceeded", true)
