@@ -225,3 +225,106 @@ fn the_other_stories_say_what_their_pages_say() {
         }
     }
 }
+
+#[test]
+fn the_stories_for_check_say_what_their_pages_say() {
+    let home = workspace().join("examples/home-network");
+    let table = [
+        (
+            "unescaped-cloud-init",
+            "invalid",
+            "undefined-variable",
+            "error",
+            "flux-system/apps-vms",
+        ),
+        (
+            "remote-bases",
+            "converges",
+            "remote-base",
+            "error",
+            "flux-system/platform",
+        ),
+        (
+            "vip-outside-pool",
+            "hazard",
+            "invariant-broken",
+            "error",
+            "flux-system/flux-system",
+        ),
+        (
+            "lan-literals",
+            "hazard",
+            "foreign-address",
+            "warning",
+            "flux-system/apps-wave-1",
+        ),
+        (
+            "uncovered-path",
+            "hazard",
+            "literal-variable",
+            "error",
+            "flux-system/apps-wave-3",
+        ),
+    ];
+    for (story, verdict, rule, severity, tier) in table {
+        let report = json(
+            &home,
+            &["check", "clusters/prod", "--overlay", &format!("stories/{story}")],
+        );
+        assert_eq!(
+            report["clusters"][0]["verdict"],
+            verdict,
+            "{story}: {:#?}",
+            loud_findings(&report)
+        );
+        let finding = finding(&report, rule);
+        assert_eq!(
+            (&finding["severity"], &finding["tier"]),
+            (&Value::from(severity), &Value::from(tier)),
+            "{story}"
+        );
+        let other = loud_findings(&report)
+            .into_iter()
+            .find(|other| other["rule"] != rule);
+        assert_eq!(other, None, "{story}");
+    }
+}
+
+#[test]
+fn what_is_undecided_is_an_error_once_the_cluster_exists() {
+    let home = workspace().join("examples/home-network");
+    let plan = ["check", "clusters/prod", "--overlay", "stories/prod-undecided"];
+    let report = json(&home, &plan);
+    assert!(loud_findings(&report).is_empty(), "{:#?}", loud_findings(&report));
+    let findings = report["clusters"][0]["findings"].as_array().unwrap();
+    let undecided = |rule: &str| findings.iter().filter(|finding| finding["rule"] == rule).count();
+    assert_eq!((undecided("placeholder"), undecided("invariant-broken")), (8, 3));
+    let report = json(&home, &[&plan[..], &["--config", "firstpass.yaml"]].concat());
+    let loud = loud_findings(&report);
+    assert_eq!(loud.len(), 8, "{loud:#?}");
+    assert!(
+        loud.iter()
+            .all(|finding| finding["rule"] == "placeholder" && finding["severity"] == "error")
+    );
+}
+
+#[test]
+fn requirements_and_checks_know_each_other() {
+    let home = workspace().join("examples/home-network");
+    let read = |file: &str| {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the test compares two files of the example"
+        )]
+        std::fs::read_to_string(home.join(file)).unwrap()
+    };
+    let ids = |text: &str| -> std::collections::BTreeSet<String> {
+        let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-');
+        let is_id =
+            |word: &&str| word.starts_with("R-") && word.ends_with(|last: char| last.is_ascii_digit());
+        words.filter(is_id).map(str::to_owned).collect()
+    };
+    let (required, held) = (ids(&read("DECISIONS.md")), ids(&read("conformance/levels.yaml")));
+    assert!(required.len() >= 12, "{required:?}");
+    assert_eq!(required, held, "DECISIONS.md and conformance/levels.yaml");
+}
