@@ -30,6 +30,9 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
                 prepared.stage.assumptions.clone(),
             ]
             .concat(),
+            faults: Vec::new(),
+            sampled: None,
+            critical_path: Vec::new(),
             tiers: Vec::new(),
             effects: Vec::new(),
             coverage: prepared.coverage,

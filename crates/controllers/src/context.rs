@@ -22,6 +22,13 @@ pub trait Delays {
 
     /// An interval with Flux's jitter (F-1103).
     fn jittered(&self, interval: Duration, subject: &str, nth: u64) -> Duration;
+
+    /// Whose turn it is among what happens at one and the same moment and in no order of its own: the lowest goes first.
+    /// Where all are equal, the order in which things were set up stays.
+    fn turn(&self, among: &str, nth: u64) -> u64 {
+        let _ = (among, nth);
+        0
+    }
 }
 
 /// What a Flux Kustomization builds to.

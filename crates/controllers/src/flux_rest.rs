@@ -106,7 +106,7 @@ impl Controller for FluxRestController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        while let Some(id) = self.timers.pop_due(context.now) {
+        while let Some(id) = self.timers.pop_due(context.now, context.delays) {
             self.make_ready(&id, context);
         }
     }

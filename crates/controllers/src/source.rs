@@ -173,7 +173,7 @@ impl Controller for SourceController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        while let Some(fetch) = self.timers.pop_due(context.now) {
+        while let Some(fetch) = self.timers.pop_due(context.now, context.delays) {
             self.fetch(&fetch.source, context);
         }
     }

@@ -244,7 +244,7 @@ impl Controller for StorageController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        while let Some(claim) = self.timers.pop_due(context.now) {
+        while let Some(claim) = self.timers.pop_due(context.now, context.delays) {
             self.bind(&claim, context);
         }
     }

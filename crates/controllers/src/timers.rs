@@ -1,8 +1,11 @@
-//! What a model has set up to happen, by time and then in the order in which it was set up.
+//! What a model has set up to happen, by time. What is due at one moment happens in the order in which it was set up, or
+//! in that which the schedule says.
 
 use std::collections::BTreeMap;
 
 use firstpass_apiserver::Time;
+
+use crate::context::Delays;
 
 /// Pending happenings.
 #[derive(Clone, Debug)]
@@ -28,9 +31,12 @@ impl<T> Timers<T> {
     }
 
     /// Takes the next happening that is due.
-    pub(crate) fn pop_due(&mut self, now: Time) -> Option<T> {
-        let first = self.pending.first_entry()?;
-        (first.key().0 <= now).then(|| first.remove())
+    pub(crate) fn pop_due(&mut self, now: Time, delays: &dyn Delays) -> Option<T> {
+        let at = self.next().filter(|at| *at <= now)?;
+        let at_once = self.pending.range((at, 0)..=(at, u64::MAX));
+        let (key, _) = at_once.min_by_key(|((_, count), _)| (delays.turn("timers", *count), *count))?;
+        let key = *key;
+        self.pending.remove(&key)
     }
 
     /// When the next one is due.

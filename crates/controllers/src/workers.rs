@@ -50,7 +50,7 @@ pub(crate) fn work<R: Reconciler>(reconciler: &mut R, context: &mut Context<'_>)
                 workers.queue.done(&key);
             }
         }
-        let Some(key) = reconciler.workers().due(context.now) else {
+        let Some(key) = reconciler.workers().due(context) else {
             return;
         };
         reconciler.go_on(&key, context);
@@ -99,14 +99,24 @@ impl<A: Attempt> Workers<A> {
         }
     }
 
-    /// An attempt whose next step is due.
-    fn due(&self, now: Time) -> Option<TierName> {
+    /// An attempt whose next step is due. Workers run side by side: which of them is first at one moment, only the schedule
+    /// says.
+    fn due(&self, context: &Context<'_>) -> Option<TierName> {
         let attempts = self
             .attempts
             .iter()
             .map(|(key, attempt)| (key, attempt.next_at()));
         let held = self.held.iter().map(|(key, at)| (key, *at));
-        let due = attempts.chain(held).find(|(_, at)| *at <= now);
-        due.map(|(key, _)| key.clone())
+        let due = attempts.chain(held).filter(|(_, at)| *at <= context.now);
+        let first = due.min_by_key(|(key, _)| context.delays.turn("workers", number(key, context.now)));
+        first.map(|(key, _)| key.clone())
     }
+}
+
+/// A number of a key's own at a moment, for draws.
+fn number(key: &TierName, now: Time) -> u64 {
+    let bytes = key.namespace.bytes().chain([b'/']).chain(key.name.bytes());
+    bytes.fold(now.as_micros(), |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u64::from(byte))
+    })
 }

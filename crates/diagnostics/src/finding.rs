@@ -5,6 +5,8 @@ use std::fmt;
 use firstpass_object::{ObjectId, TierName};
 use serde::{Deserialize, Serialize};
 
+use crate::Frequency;
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +71,9 @@ pub struct Finding {
     /// Reports for people show such findings as one; it means nothing outside this process and is not written.
     #[serde(skip)]
     pub cause: Option<String>,
+    /// In how many schedules it came up, if not in all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Frequency>,
 }
 
 /// An object taken apart, as in the JSON report.
@@ -130,6 +135,7 @@ impl Finding {
             help: String::new(),
             location: None,
             cause: None,
+            schedules: None,
         }
     }
 

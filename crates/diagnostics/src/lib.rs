@@ -6,10 +6,14 @@
 //! Absent on purpose: how anything looks on a terminal.
 
 mod finding;
+mod gate;
 mod report;
+mod sampled;
 
 pub use finding::{Finding, Location, ObjectRef, Severity, Side, Verdict};
+pub use gate::{BlastRadius, Proof, ProofLevel};
 pub use report::{
     Assumption, Baseline, ClusterReport, Coverage, Effect, Report, SCHEMA_VERSION, Tier, TierState, Tool,
     WaitingFor, WaitingOn,
 };
+pub use sampled::{Frequency, Leg, Sampled, ScheduleDuration, ScheduleOutcome};

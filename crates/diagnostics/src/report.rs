@@ -3,7 +3,7 @@
 use firstpass_object::TierName;
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, Severity, Verdict};
+use crate::{BlastRadius, Finding, Leg, Proof, Sampled, Severity, Verdict};
 
 /// Version of the report's shape. It grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -47,6 +47,15 @@ pub struct ClusterReport {
     pub baseline: Baseline,
     /// What had to be taken for granted.
     pub assumptions: Vec<Assumption>,
+    /// What was made to go wrong, in words; empty if nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// What the schedules came to, if there was more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
+    /// The chain of waits that made the duration of the schedule shown, first to last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub critical_path: Vec<Leg>,
     /// The tiers in the order in which they come up.
     pub tiers: Vec<Tier>,
     /// What happens to objects (plan).
@@ -106,6 +115,12 @@ pub struct Tier {
     pub depends_on: Vec<TierName>,
     /// What it waits for at the end, or waited for on the way.
     pub waiting_on: Vec<WaitingOn>,
+    /// What its being Ready proves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proves: Option<Proof>,
+    /// What stays blocked for as long as it is not Ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blast_radius: Option<BlastRadius>,
 }
 
 /// Where a tier ended.

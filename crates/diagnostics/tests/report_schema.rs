@@ -1,8 +1,9 @@
 //! The published JSON Schema of the report says what the program writes: no field more, none less.
 
 use firstpass_diagnostics::{
-    Assumption, Baseline, ClusterReport, Effect, Finding, Location, Report, Severity, Side, Tier, TierState,
-    Verdict, WaitingFor, WaitingOn,
+    Assumption, Baseline, BlastRadius, ClusterReport, Effect, Finding, Frequency, Leg, Location, Proof,
+    ProofLevel, Report, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Side, Tier, TierState, Verdict,
+    WaitingFor, WaitingOn,
 };
 use firstpass_object::{ObjectId, TierName};
 use serde_json::{Value, json};
@@ -30,6 +31,25 @@ fn full_report() -> Report {
         side: Some(Side::To),
         ..Location::new("a.yaml", 1, 1)
     });
+    let finding = Finding {
+        schedules: Some(Frequency {
+            count: 1,
+            of: 3,
+            seed: 8,
+        }),
+        ..finding
+    };
+    let leg = Leg {
+        tier: tier.clone(),
+        from_s: 0.0,
+        to_s: 1.5,
+        what: "applies".to_owned(),
+    };
+    let duration = ScheduleDuration {
+        seed: 8,
+        duration_s: 1.5,
+        critical_path: vec![leg.clone()],
+    };
     let cluster = ClusterReport {
         entry: "clusters/prod".to_owned(),
         verdict: Verdict::Converges,
@@ -46,6 +66,19 @@ fn full_report() -> Report {
             assumed: "brings nothing".to_owned(),
             source: "knowledge".to_owned(),
         }],
+        faults: vec!["source-down=10m".to_owned()],
+        sampled: Some(Sampled {
+            outcomes: vec![ScheduleOutcome {
+                count: 3,
+                seed: 7,
+                verdict: Verdict::Deadlock,
+                findings: vec!["dependency-cycle flux-system/platform".to_owned()],
+                not_ready: vec![tier.clone()],
+            }],
+            fastest: Some(duration.clone()),
+            slowest: Some(duration),
+        }),
+        critical_path: vec![leg],
         tiers: vec![Tier {
             name: tier.clone(),
             state: TierState::Waiting,
@@ -59,6 +92,16 @@ fn full_report() -> Report {
                 what: "Widget.example.com".to_owned(),
                 tier: Some(tier.clone()),
             }],
+            proves: Some(Proof {
+                level: ProofLevel::Partly,
+                text: "some of it is healthy".to_owned(),
+                silent: vec!["CDI/cdi".to_owned()],
+            }),
+            blast_radius: Some(BlastRadius {
+                blocks: vec![tier.clone()],
+                holds_workers: vec![tier.clone()],
+                starves: vec![tier.clone()],
+            }),
         }],
         coverage: vec![firstpass_diagnostics::Coverage {
             path: "./platform-config".to_owned(),

@@ -19,6 +19,27 @@ pub struct Timing {
     pub file: String,
 }
 
+/// How many times the nominal delay an estimate takes at most in a sampled schedule. An estimate has no real upper bound: a
+/// slow line makes an hour of a pull that takes seconds as a rule. How slow a thing may be is a question for faults; schedules
+/// ask for the order of things at an ordinary pace.
+const ESTIMATE_SPREAD: u32 = 3;
+
+impl Timing {
+    /// Whether no upstream constant stands behind the numbers. No verdict may hang on such a delay.
+    pub fn is_estimate(&self) -> bool {
+        self.source.starts_with("estimate")
+    }
+
+    /// The longest that a sampled schedule takes.
+    pub fn drawn_most(&self) -> Duration {
+        if self.is_estimate() {
+            self.most.min(self.nominal * ESTIMATE_SPREAD)
+        } else {
+            self.most
+        }
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TimingEntry {
@@ -85,6 +106,19 @@ fn parse(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_is_drawn_from_an_ordinary_range() {
+        let timing = |source: &str| Timing {
+            nominal: Duration::from_secs(10),
+            least: Duration::from_secs(1),
+            most: Duration::from_secs(600),
+            source: source.to_owned(),
+            file: "test.yaml".to_owned(),
+        };
+        assert_eq!(timing("estimate: a guess").drawn_most(), Duration::from_secs(30));
+        assert_eq!(timing("upstream constant").drawn_most(), Duration::from_secs(600));
+    }
 
     #[test]
     fn reads_durations() {

@@ -11,6 +11,8 @@
 //! shows. Absent on purpose: reading repositories, rules, and how anything looks on a terminal.
 
 mod contents;
+mod critical;
+mod durations;
 mod explain;
 mod findings;
 mod owners;
@@ -18,6 +20,7 @@ mod pre_apply;
 mod rehearsal;
 mod report;
 mod rules;
+mod schedules;
 mod stage;
 mod waits;
 mod why;

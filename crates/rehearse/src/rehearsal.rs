@@ -5,7 +5,7 @@ use std::sync::Arc;
 use firstpass_apiserver::{Duration, Time};
 use firstpass_baseline::Stage;
 use firstpass_controllers::kustomization::TierRecord;
-use firstpass_diagnostics::{ClusterReport, Finding, Verdict};
+use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Verdict};
 use firstpass_knowledge::Knowledge;
 use firstpass_object::TierName;
 use firstpass_order::OrderGraph;
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::contents::RepositoryContents;
 use crate::explain::Explainer;
 use crate::stage::{self, Setup};
-use crate::{report, why};
+use crate::{durations, report, schedules, why};
 
 /// How long the stage may take to come to rest before Flux starts.
 const STAGE_LIMIT: Time = Time::from_secs(2 * 60 * 60);
@@ -69,15 +69,23 @@ pub struct Rehearsal {
     script: Script,
 }
 
+/// The cluster just before Flux starts: every schedule branches from it.
+#[derive(Clone)]
+struct Start {
+    world: World,
+    assumptions: Vec<Assumption>,
+}
+
 impl Script {
     /// A world with the stage set and Flux about to start.
-    pub fn set_stage(&self, seed: u64) -> (World, Vec<firstpass_diagnostics::Assumption>) {
-        let settings = self.cluster.settings.clone();
-        let delays = SeededDelays::new(
-            Arc::clone(&self.knowledge),
-            seed,
-            settings.interval_jitter_percent,
-        );
+    pub fn set_stage(&self, seed: u64) -> (World, Vec<Assumption>) {
+        let Start { world, assumptions } = self.start();
+        (self.branch(world, self.delays(seed)), assumptions)
+    }
+
+    /// The stage, as it is in the nominal schedule: what is there before Flux is the same for everybody.
+    fn start(&self) -> Start {
+        let delays = self.delays(0);
         let setup = Setup {
             cluster: &self.cluster,
             stage: &self.stage,
@@ -86,17 +94,28 @@ impl Script {
         };
         let (server, assumptions) = setup.server(&delays);
         let setting = Setting {
-            settings: Arc::new(settings),
+            settings: Arc::new(self.cluster.settings.clone()),
             knowledge: Arc::clone(&self.knowledge),
             delays: Arc::new(delays),
         };
         let mut world = World::new(server, setting, Arc::new(self.contents(1)));
         world.run_until_quiet(STAGE_LIMIT);
         world.begin_record();
+        Start { world, assumptions }
+    }
+
+    fn delays(&self, seed: u64) -> SeededDelays {
+        let jitter = self.cluster.settings.interval_jitter_percent;
+        SeededDelays::new(Arc::clone(&self.knowledge), seed, jitter)
+    }
+
+    /// The world of one schedule, with Flux's own objects applied.
+    fn branch(&self, mut world: World, delays: SeededDelays) -> World {
+        world.follow(Arc::new(delays));
         for seed in &self.cluster.seeds {
             world.intervene(|server| stage::apply(server, (*seed.object).clone()));
         }
-        (world, assumptions)
+        world
     }
 
     /// What the repository holds, as the how-many-th revision.
@@ -112,41 +131,57 @@ impl Script {
 
     /// Plays the cold start.
     pub fn rehearse(&self, options: &Options) -> Rehearsal {
-        let mut rehearsal = self.play(options.seed, options.until);
+        let start = self.start();
+        let (world, end, mut report) = self.play(&start, options.seed, options.until);
         if options.schedules > 1 {
             let seeds = (1..u64::from(options.schedules)).map(|offset| options.seed.wrapping_add(offset));
             let others: Vec<ClusterReport> = seeds
                 .collect::<Vec<u64>>()
                 .into_par_iter()
-                .map(|seed| self.play(seed, options.until).report)
+                .map(|seed| self.play(&start, seed, options.until).2)
                 .collect();
-            report::merge_schedules(&mut rehearsal.report, &others);
+            schedules::merge(&mut report, &others);
         }
-        rehearsal
+        Rehearsal {
+            report,
+            end,
+            script: self.clone(),
+            world,
+        }
     }
 
     /// Plays one schedule.
-    fn play(&self, seed: u64, until: Duration) -> Rehearsal {
-        let (mut world, assumptions) = self.set_stage(seed);
+    fn play(&self, start: &Start, seed: u64, until: Duration) -> (World, End, ClusterReport) {
+        let (world, end) = self.run(start, self.delays(seed), until);
+        let mut report = self.report(&world, end, seed, start.assumptions.clone());
+        durations::judge(&mut report, &self.findings, || {
+            let (world, end) = self.run(start, self.delays(seed).swift(), until);
+            self.report(&world, end, seed, Vec::new())
+        });
+        report.conclude();
+        (world, end, report)
+    }
+
+    fn run(&self, start: &Start, delays: SeededDelays, until: Duration) -> (World, End) {
+        let mut world = self.branch(start.world.clone(), delays);
         let limit = world.epoch() + until;
         let end = if self.starts() {
             world.run_until_quiet(limit)
         } else {
             End::Quiet
         };
-        self.conclude(world, end, seed, assumptions)
+        (world, end)
+    }
+
+    /// The report of a run, without its verdict.
+    fn report(&self, world: &World, end: End, seed: u64, assumptions: Vec<Assumption>) -> ClusterReport {
+        let explainer = Explainer::new(self, world, end);
+        report::of_run(self, &explainer, seed, assumptions)
     }
 
     /// Explains what came of a world that was run.
-    pub fn conclude(
-        &self,
-        world: World,
-        end: End,
-        seed: u64,
-        assumptions: Vec<firstpass_diagnostics::Assumption>,
-    ) -> Rehearsal {
-        let explainer = Explainer::new(self, &world, end);
-        let mut report = report::of_run(self, &explainer, seed, assumptions);
+    pub fn conclude(&self, world: World, end: End, seed: u64, assumptions: Vec<Assumption>) -> Rehearsal {
+        let mut report = self.report(&world, end, seed, assumptions);
         report.conclude();
         Rehearsal {
             report,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use firstpass_apiserver::Time;
 use firstpass_baseline::Release;
-use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Severity, Tier, TierState, Verdict};
+use firstpass_diagnostics::{Assumption, ClusterReport, Tier, TierState, Verdict};
 use firstpass_flux::HelmRelease;
 use firstpass_object::ObjectExt;
 use firstpass_sim::End;
 
 use crate::explain::{Explainer, TierView};
-use crate::findings;
 use crate::rehearsal::Script;
+use crate::{critical, findings};
 
 /// The report of one schedule; the verdict is not drawn yet.
 pub(crate) fn of_run(
@@ -37,6 +37,9 @@ pub(crate) fn of_run(
         duration_s: duration(explainer),
         baseline: script.stage.report(),
         assumptions,
+        faults: Vec::new(),
+        sampled: None,
+        critical_path: critical::path(explainer),
         tiers: tiers(script, explainer),
         effects: Vec::new(),
         coverage: Vec::new(),
@@ -84,6 +87,8 @@ fn tiers(script: &Script, explainer: &Explainer<'_>) -> Vec<Tier> {
                     .map(|tier| tier.dependencies().collect())
                     .unwrap_or_default(),
                 waiting_on: view.waits.iter().map(|wait| wait.on.clone()).collect(),
+                proves: None,
+                blast_radius: None,
             }
         })
         .collect()
@@ -165,48 +170,4 @@ fn of_the_run(explainer: &Explainer<'_>) -> Vec<Assumption> {
             source: "default".to_owned(),
         });
     objects.chain(classes).chain(rules).collect()
-}
-
-/// Takes over what other schedules found: sampled schedules may raise a verdict, never lower it.
-pub(crate) fn merge_schedules(report: &mut ClusterReport, others: &[ClusterReport]) {
-    let total = u32::try_from(others.len()).unwrap_or(u32::MAX).saturating_add(1);
-    report.schedules = total;
-    let mut found: BTreeMap<(String, String, String), (u32, u64, Finding)> = BTreeMap::new();
-    for other in others {
-        report.verdict = report.verdict.max(other.verdict);
-        for finding in &other.findings {
-            let entry = found
-                .entry(key(finding))
-                .or_insert_with(|| (0, other.seed, finding.clone()));
-            entry.0 += 1;
-        }
-    }
-    for finding in &report.findings {
-        if let Some(entry) = found.get_mut(&key(finding)) {
-            entry.0 += 1;
-        }
-    }
-    for (key_of_found, (count, seed, finding)) in found {
-        if report.findings.iter().any(|known| key(known) == key_of_found) {
-            continue;
-        }
-        let mut finding = finding;
-        finding.why.push_str(&format!(
-            " This happened in {count} of {total} schedules; `--seed {seed}` shows one."
-        ));
-        if finding.severity == Severity::Info {
-            continue;
-        }
-        report.findings.push(finding);
-    }
-    report.conclude();
-}
-
-fn key(finding: &Finding) -> (String, String, String) {
-    let tier = finding.tier.as_ref().map(ToString::to_string).unwrap_or_default();
-    (
-        finding.rule.clone(),
-        tier,
-        finding.object.clone().unwrap_or_default(),
-    )
 }

@@ -23,6 +23,7 @@ mod markdown;
 mod merged;
 mod order;
 mod sarif;
+mod schedules;
 mod text;
 mod timeline;
 mod wrap;

@@ -11,7 +11,7 @@ use firstpass_source::Tree;
 
 use crate::clean::clean;
 use crate::wrap::wrap;
-use crate::{coverage, findings, group, headline, timeline};
+use crate::{coverage, findings, group, headline, schedules, timeline};
 
 /// Assumptions of one kind beyond this many are counted, unless all are asked for.
 const ASSUMPTIONS_LISTED_MAX: usize = 6;
@@ -86,6 +86,11 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
         text.push('\n');
         text.push_str(&timeline::render(&cluster.tiers, style));
     }
+    let schedules = schedules::render(cluster, style);
+    if !schedules.is_empty() {
+        text.push('\n');
+        text.push_str(&schedules);
+    }
     let is_shown = |finding: &&Finding| style.verbose || finding.severity > Severity::Info;
     for group in group::by_cause(cluster.findings.iter().filter(is_shown)) {
         text.push('\n');
@@ -131,6 +136,9 @@ fn stage(cluster: &ClusterReport) -> String {
             "{} schedules from seed {}",
             cluster.schedules, cluster.seed
         ));
+    }
+    if !cluster.faults.is_empty() {
+        parts.push(format!("with {}", cluster.faults.join(" and ")));
     }
     if !baseline.seeded_by.is_empty() {
         parts.push(format!("seeded by {}", baseline.seeded_by.join(", ")));
@@ -193,6 +201,8 @@ mod tests {
             failed_attempts: u32::from(state == TierState::Failed),
             depends_on: Vec::new(),
             waiting_on: waits.iter().map(wait).collect(),
+            proves: None,
+            blast_radius: None,
         }
     }
 
@@ -242,6 +252,9 @@ mod tests {
                 assumed: "brings 22 kinds of longhorn.io".to_owned(),
                 source: "knowledge/charts/longhorn.yaml".to_owned(),
             }],
+            faults: Vec::new(),
+            sampled: None,
+            critical_path: Vec::new(),
             tiers: vec![
                 tier("platform", TierState::Ready, Some(64.25), &[]),
                 tier(

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use firstpass_apiserver::{ApiServer, Cursor, Duration, Event, EventType, Time};
+use firstpass_apiserver::{ApiServer, Cursor, Delays as ServerDelays, Duration, Event, EventType, Time};
 use firstpass_controllers::{
     Contents, Context, Controller, Delays, FluxRestController, HelmController, Journal,
     KustomizationController, Line, OperatorController, SourceController, StorageController,
@@ -82,6 +82,17 @@ impl World {
         }
     }
 
+    /// From now on things take as long as in another schedule: how a common start branches into many.
+    pub fn follow(&mut self, delays: Arc<dyn Delays + Send + Sync>) {
+        self.server.set_delays(ServerDelays {
+            crd_established: delays.delay("crd-establish", "cluster", 0),
+            discovery_lag: delays.delay("discovery-lag", "cluster", 0),
+            namespace_deletion: delays.delay("namespace-terminate", "cluster", 0),
+            ..self.server.delays()
+        });
+        self.setting.delays = delays;
+    }
+
     /// The virtual time.
     pub fn now(&self) -> Time {
         self.server.now()
@@ -132,7 +143,7 @@ impl World {
         self.server.advance(at.max(self.now()));
         self.deliver();
         let now = self.now();
-        for index in 0..CONTROLLERS {
+        for index in self.turns(now) {
             if self.controllers()[index]
                 .next_wake()
                 .is_some_and(|wake| wake <= now)
@@ -207,7 +218,18 @@ impl World {
         self.server.next_wakeup().is_some() || self.controllers().into_iter().any(Controller::is_working)
     }
 
-    /// The order in which controllers are told and woken. It is fixed, so that a run can be repeated.
+    /// The order in which controllers wake at one moment: nobody says who is first, so a schedule does.
+    fn turns(&self, now: Time) -> [usize; CONTROLLERS] {
+        let mut order: [usize; CONTROLLERS] = std::array::from_fn(|index| index);
+        let turn = |index: &usize| {
+            let nth = now.as_micros().wrapping_mul(CONTROLLERS as u64) + *index as u64;
+            self.setting.delays.turn("controllers", nth)
+        };
+        order.sort_by_cached_key(turn);
+        order
+    }
+
+    /// The order in which controllers are told of changes. It is fixed, so that a run can be repeated.
     fn controllers(&self) -> [&dyn Controller; CONTROLLERS] {
         [
             &self.sources,

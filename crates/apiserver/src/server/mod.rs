@@ -129,6 +129,16 @@ impl ApiServer {
         self.minor
     }
 
+    /// How long the server and the controllers of Kubernetes itself take.
+    pub fn delays(&self) -> Delays {
+        self.delays
+    }
+
+    /// From now on they take this long.
+    pub fn set_delays(&mut self, delays: Delays) {
+        self.delays = delays;
+    }
+
     /// The time that requests happen at.
     pub fn now(&self) -> Time {
         self.now

@@ -15,7 +15,7 @@ use super::mapper::PollerMapper;
 use super::normalize::normalize;
 use super::stages::Stage;
 use super::submit::{Change, Submission};
-use super::{FailedAttempt, Failure, KustomizationController, Next, Obstacle, OutcomeResult, Retry};
+use super::{CameUp, FailedAttempt, Failure, KustomizationController, Next, Obstacle, OutcomeResult, Retry};
 use crate::context::{BuildFailure, Built, Context};
 use crate::flux_api;
 use crate::status::Status;
@@ -53,6 +53,10 @@ pub struct Attempt {
     obstacles_seen: Vec<Obstacle>,
     /// Digest of what was built; none if the build failed (F-007).
     digest: Option<String>,
+    /// When all was applied.
+    applied_at: Option<Time>,
+    /// What the health wait was last seen waiting for.
+    held_by: Vec<Obstacle>,
 }
 
 /// What the next step of an attempt is.
@@ -130,6 +134,8 @@ impl Attempt {
             nth,
             obstacles_seen: Vec::new(),
             digest: None,
+            applied_at: None,
+            held_by: Vec::new(),
         }
     }
 
@@ -370,6 +376,7 @@ impl KustomizationController {
             .count();
         let record = self.record(&tier);
         record.applied_at.get_or_insert(context.now);
+        attempt.applied_at = Some(context.now);
         record.objects = inventory.iter().map(|entry| entry.id.clone()).collect();
         if changed > 0 {
             let line = format!("applied {} objects, {changed} changed", inventory.len());
@@ -461,6 +468,7 @@ impl KustomizationController {
                 Step::Succeeded
             }
             Verdict::Pending => {
+                attempt.held_by = wait.obstacles();
                 let at = (context.now + HEALTH_POLL).min(wait.deadline());
                 Step::Continue(Phase::Health(wait), at)
             }
@@ -517,7 +525,15 @@ impl KustomizationController {
                 &message,
             );
         }
+        let came_up = CameUp {
+            began_at: attempt.began_at,
+            applied_at: attempt.applied_at.unwrap_or(now),
+            held_by: std::mem::take(&mut attempt.held_by),
+        };
         let record = self.record(&tier);
+        if record.ready_at.is_none() {
+            record.came_up = Some(came_up);
+        }
         record.ready_at.get_or_insert(now);
         record.revision = Some(revision);
         self.workers.queue.done(&tier);

@@ -82,6 +82,8 @@ pub struct TierRecord {
     pub last: Option<Outcome>,
     /// What it waited for, in the order in which that first happened.
     pub waited_for: Vec<Obstacle>,
+    /// The attempt that made it Ready first.
+    pub came_up: Option<CameUp>,
     /// Objects of its last build, and whether its contents could be seen.
     pub objects: Vec<ObjectId>,
     /// Its contents cannot be seen.
@@ -90,6 +92,17 @@ pub struct TierRecord {
     pub revision: Option<String>,
     /// How often it was looked at, for draws.
     looks: u64,
+}
+
+/// The attempt that made a Kustomization Ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CameUp {
+    /// When it began.
+    pub began_at: Time,
+    /// When all was applied and the health checks began.
+    pub applied_at: Time,
+    /// What the health checks waited for at last.
+    pub held_by: Vec<Obstacle>,
 }
 
 /// An attempt that got past the dependency check and failed.

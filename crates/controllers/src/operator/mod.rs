@@ -389,7 +389,7 @@ impl Controller for OperatorController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        while let Some(act) = self.timers.pop_due(context.now) {
+        while let Some(act) = self.timers.pop_due(context.now, context.delays) {
             self.act(act, context);
         }
     }

@@ -243,7 +243,9 @@ fn start_time(object: &Value, starts: u64, context: &Context<'_>) -> Duration {
     }
     let name = object.annotation(marks::READY_AFTER).unwrap_or("pod-start");
     let start = context.delays.delay(name, &subject, starts);
-    start + crate::operator::work_before_ready(object, starts, context)
+    let declared = Duration::from_secs(needs::declared_delay_s(object));
+    (start + declared) * needs::pods_in_a_row(object)
+        + crate::operator::work_before_ready(object, starts, context)
 }
 
 /// Whether the pods of a workload do their task and end.
@@ -287,7 +289,7 @@ impl Controller for WorkloadController {
     }
 
     fn wake(&mut self, context: &mut Context<'_>) {
-        while let Some(timer) = self.timers.pop_due(context.now) {
+        while let Some(timer) = self.timers.pop_due(context.now, context.delays) {
             self.happen(&timer, context);
         }
     }

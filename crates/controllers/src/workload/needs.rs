@@ -31,6 +31,33 @@ pub(crate) fn pod_labels(workload: &Value) -> Option<&Value> {
     }
 }
 
+/// How long the repository itself says that pods take before they count as ready or available: the first readiness probe
+/// comes after `initialDelaySeconds`, and a pod is available `minReadySeconds` after it is ready.
+pub(crate) fn declared_delay_s(workload: &Value) -> u64 {
+    let containers = pod_spec(workload).map_or(&[][..], |spec| spec.items_at(&["containers"]));
+    let probe = containers
+        .iter()
+        .filter_map(|container| container.at(&["readinessProbe", "initialDelaySeconds"])?.as_u64())
+        .max();
+    let available = workload.at(&["spec", "minReadySeconds"]).and_then(Value::as_u64);
+    // A day is longer than any run.
+    probe
+        .unwrap_or(0)
+        .saturating_add(available.unwrap_or(0))
+        .min(86_400)
+}
+
+/// How many pods of a workload start one after another: those of a StatefulSet that is not told otherwise.
+pub(crate) fn pods_in_a_row(workload: &Value) -> u64 {
+    let ordered = workload.kind() == "StatefulSet"
+        && workload.text_at(&["spec", "podManagementPolicy"]) != Some("Parallel");
+    let replicas = workload
+        .at(&["spec", "replicas"])
+        .and_then(Value::as_u64)
+        .unwrap_or(1);
+    if ordered { replicas.clamp(1, 100) } else { 1 }
+}
+
 /// The images of the pods of a workload, init containers included.
 pub(crate) fn images(workload: &Value) -> Vec<&str> {
     let Some(spec) = pod_spec(workload) else {
