@@ -140,7 +140,7 @@ fn the_number_of_threads_changes_nothing() {
 /// A wait that is too short for an estimate says something about the estimate.
 #[test]
 fn a_verdict_does_not_hang_on_an_estimate() {
-    let repository = |timeout: &str, delay: u64| {
+    let repository = |replicas: u32, delay: u64| {
         firstpass_testing::tree(&format!(
             "
 --- clusters/prod/flux-system.yaml
@@ -155,16 +155,18 @@ metadata: {{name: flux-system, namespace: flux-system}}
 spec:
   interval: 10m
   retryInterval: 30s
-  timeout: {timeout}
+  timeout: 30s
   wait: true
   path: ./clusters/prod
   prune: true
   sourceRef: {{kind: GitRepository, name: flux-system}}
 --- clusters/prod/web.yaml
 apiVersion: apps/v1
-kind: Deployment
+kind: StatefulSet
 metadata: {{name: web, namespace: default}}
 spec:
+  replicas: {replicas}
+  serviceName: web
   selector: {{matchLabels: {{app: web}}}}
   template:
     metadata: {{labels: {{app: web}}}}
@@ -174,9 +176,9 @@ spec:
 "
         ))
     };
-    // The pull alone takes longer than a second, as a rule: information.
+    // Twelve pods one after another take longer than half a minute, as a rule: information.
     let report = rehearse(
-        std::sync::Arc::new(repository("1s", 0)),
+        std::sync::Arc::new(repository(12, 0)),
         "clusters/prod",
         &How::default(),
     )
@@ -191,7 +193,7 @@ spec:
     assert!(found.why.contains("estimates"), "{}", found.why);
     // The repository says that it takes a minute: a hazard, whatever else takes how long.
     let report = rehearse(
-        std::sync::Arc::new(repository("20s", 60)),
+        std::sync::Arc::new(repository(1, 60)),
         "clusters/prod",
         &How::default(),
     )
