@@ -92,6 +92,23 @@ pub(crate) struct RehearseArgs {
     /// How many schedules to play: seeded interleavings and delays within each model's bounds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) schedules: u32,
+    /// Let something go wrong: NAME[=TARGET][@BEGIN][+LASTS], several divided by commas
+    ///
+    /// source-down[=SOURCE]      a source, or all of them, cannot be fetched
+    /// crash-loop=WORKLOAD       its pods crash as soon as they run
+    /// slow-image[=WORKLOAD]     its images, or all, are not there before the fault is over
+    /// slow-operator[=NAME]      an operator, or all of them, does nothing
+    /// stuck=OBJECT              whoever controls it never reports it well
+    /// webhook-dies=WEBHOOK      what serves it crashes
+    /// remote-base-slow          remote bases are not fetched within kustomize's 27 s
+    /// restart-controller=NAME   kustomize-, helm- or source-controller restarts at BEGIN
+    /// random[=N]                N faults of these sorts, drawn by the seed of each schedule
+    ///
+    /// Objects are written Kind/namespace/name. BEGIN counts from the start of Flux (0s; restarts and dying webhooks 5m),
+    /// LASTS is 10m (crash-loop 30m, stuck for ever), or `never` for a fault that does not heal. `source-down=10m` is short
+    /// for `source-down+10m`.
+    #[arg(long, value_name = "FAULTS", verbatim_doc_comment)]
+    pub(crate) faults: Vec<String>,
     /// Write what happened, line by line, to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use firstpass_apiserver::Duration;
 use firstpass_flux::Duration as FluxDuration;
 use firstpass_object::GroupKind;
-use firstpass_rehearse::{Options, Script};
+use firstpass_rehearse::{FaultError, Options, Script, Troubles};
 use firstpass_report::Places;
 
 use crate::args::RehearseArgs;
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         seed: arguments.seed,
         schedules: arguments.schedules,
         until: until(&arguments.until)?,
+        troubles: Troubles::default(),
     };
     let warm = arguments
         .with_kind
@@ -40,7 +41,15 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
             knowledge: session.knowledge.clone(),
             findings: prepared.findings.into(),
         };
-        let rehearsal = script.rehearse(&options);
+        let troubles = script
+            .faults(&arguments.faults)
+            .map_err(|FaultError { message, help }| {
+                Failure::input_with_help(format!("--faults: {message}"), help)
+            })?;
+        let rehearsal = script.rehearse(&Options {
+            troubles,
+            ..options.clone()
+        });
         if arguments.trace.is_some() {
             if session.entries.len() > 1 {
                 traces.push_str(&format!("# {}\n", entry.path()));

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::journal::Journal;
 use crate::kustomization::Obstacle;
+use crate::trouble::{Trouble, Troubles};
 
 /// How long things take, and whatever else a schedule decides.
 pub trait Delays {
@@ -128,6 +129,8 @@ pub struct Context<'a> {
     pub server: &'a mut ApiServer,
     /// How long things take.
     pub delays: &'a dyn Delays,
+    /// What does not work for a while.
+    pub troubles: &'a dyn Troubles,
     /// What happened so far.
     pub journal: &'a mut Journal,
 }
@@ -149,6 +152,11 @@ pub trait Controller {
 }
 
 impl Context<'_> {
+    /// Until when something does not work; `None` if it works now.
+    pub fn trouble(&self, trouble: Trouble<'_>) -> Option<Time> {
+        self.troubles.lasts_until(trouble, self.now)
+    }
+
     /// Reads an object; `None` if there is no such object.
     pub fn get(&mut self, target: Target) -> Result<Option<Arc<Value>>, ApiError> {
         match self.server.call(&Request::Get(target)) {

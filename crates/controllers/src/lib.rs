@@ -28,6 +28,7 @@ mod status;
 mod storage;
 mod time;
 mod timers;
+mod trouble;
 mod workers;
 mod workload;
 
@@ -39,4 +40,5 @@ pub use kustomization::KustomizationController;
 pub use operator::{Deed, OperatorController};
 pub use source::{SourceController, SourceRecord};
 pub use storage::{ClaimRecord, ClaimWait, StorageController};
+pub use trouble::{NoTroubles, Trouble, Troubles};
 pub use workload::WorkloadController;

@@ -10,6 +10,9 @@ pub(crate) const VERSION: &str = "firstpass.invalid/version";
 /// The values of the chart that started an operator, as JSON.
 pub(crate) const VALUES: &str = "firstpass.invalid/values";
 
+/// The workload that a pod belongs to. Pods are stored only where their crashing matters to somebody (F-530).
+pub(crate) const POD_OF: &str = "firstpass.invalid/pod-of";
+
 /// A condition that models write when the pods of a workload run, which may be a while before they are ready: operators
 /// do their first work in between.
 pub(crate) const PODS_RUNNING: &str = "PodsRunning";

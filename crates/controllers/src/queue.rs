@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_apiserver::{Duration, Time};
 
-/// Priority of changes. Events of an initial listing have -100 (F-109); they come up when a controller restarts.
+/// Priority of changes.
 pub(crate) const PRIORITY_NORMAL: i32 = 0;
+/// Priority of the events of an initial listing, when a controller has restarted (F-109).
+pub(crate) const PRIORITY_LISTED: i32 = -100;
 
 /// Which generation of controller-runtime's queue is at work (F-1714).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,11 @@ impl<K: Ord + Clone> WorkQueue<K> {
             failures: BTreeMap::new(),
             sequence: 0,
         }
+    }
+
+    /// Which generation of queue this is.
+    pub(crate) fn flavor(&self) -> Flavor {
+        self.flavor
     }
 
     /// Asks for the key to be looked at, now.

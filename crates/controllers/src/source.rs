@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 
 use crate::context::{Artifact, Context, Controller};
 use crate::flux_api;
+use crate::queue::{BACKOFF_LEAST, BACKOFF_MOST};
 use crate::status::Status;
 use crate::timers::Timers;
+use crate::trouble::Trouble;
 
 const ACTOR: &str = "source-controller";
 const MANAGER: &str = "source-controller";
@@ -41,6 +43,8 @@ pub struct SourceRecord {
     fetches: u64,
     /// A fetch is under way.
     fetching: bool,
+    /// How often fetching failed in a row.
+    failures: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +99,13 @@ impl SourceController {
         if source.suspend {
             return;
         }
+        if let Some(until) = context.trouble(Trouble::Fetch(id)) {
+            self.fail(id, &object, until, context);
+            return;
+        }
+        if let Some(record) = self.records.get_mut(id) {
+            record.failures = 0;
+        }
         if let Some(origin) = chart_origin(&source)
             && !is_available(&origin, context)
         {
@@ -106,6 +117,52 @@ impl SourceController {
         record.waits_for = None;
         store(&source, &object, context);
         self.wake_charts(id, context);
+    }
+
+    /// A fetch fails and is tried again after a backoff; an artifact that is there stays (F-537, F-1105).
+    fn fail(&mut self, id: &ObjectId, object: &Value, until: Time, context: &mut Context<'_>) {
+        let record = self.records.entry(id.clone()).or_default();
+        let delay = BACKOFF_LEAST * (1_u64 << record.failures.min(20));
+        record.failures += 1;
+        let first = record.failures == 1;
+        if first {
+            let reason = match id.kind.as_str() {
+                "GitRepository" => "GitOperationFailed",
+                "OCIRepository" => "OCIArtifactPullFailed",
+                _ => "FetchFailed",
+            };
+            let message = "failed to fetch: the server cannot be reached";
+            let mut status = Status::of(object);
+            status.set_condition(
+                names::condition::READY,
+                "False",
+                reason,
+                message,
+                flux_api::generation(object),
+                context.now,
+            );
+            write(id, &status, context);
+            context.note(ACTOR, id, format!("Ready=False {reason}: {message}"));
+        }
+        self.timers.set(
+            context.now + delay.min(BACKOFF_MOST),
+            Fetch {
+                source: id.clone(),
+                is_retry: until == Time::NEVER,
+            },
+        );
+    }
+
+    /// The controller restarts: its artifacts are gone with its disk, so every source is fetched anew.
+    pub fn restart(&mut self, context: &mut Context<'_>) {
+        self.timers = Timers::default();
+        let sources: Vec<ObjectId> = self.records.keys().cloned().collect();
+        for source in sources {
+            if let Some(record) = self.records.get_mut(&source) {
+                record.fetching = false;
+            }
+            self.plan(source, context);
+        }
     }
 
     /// A chart whose source is not there says so and is looked at again later.

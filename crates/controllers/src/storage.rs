@@ -196,6 +196,9 @@ impl StorageController {
         context: &mut Context<'_>,
     ) {
         let Some(workload) = new.or(old) else { return };
+        if workload.annotation(crate::marks::POD_OF).is_some() {
+            return;
+        }
         let id = workload.id();
         let Some(new) = new else {
             for consumers in self.consumers.values_mut() {

@@ -73,6 +73,18 @@ impl<A: Attempt> Workers<A> {
         }
     }
 
+    /// How many attempts run at once.
+    pub(crate) fn concurrent(&self) -> usize {
+        self.concurrent
+    }
+
+    /// Forgets whatever waits and runs.
+    pub(crate) fn restart(&mut self) {
+        self.queue = WorkQueue::new(self.queue.flavor());
+        self.attempts.clear();
+        self.held.clear();
+    }
+
     /// Whether keys that are due find no free worker.
     pub(crate) fn are_starved(&self, now: Time) -> bool {
         !self.has_free() && self.queue.due_count(now) > 0

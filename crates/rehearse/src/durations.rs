@@ -28,6 +28,27 @@ fn suspects<'r>(
     })
 }
 
+/// With faults a tier that came up late did what it should: its failed attempts are information.
+pub(crate) fn forgive(report: &mut ClusterReport, known: &[Finding]) {
+    if report.faults.is_empty() {
+        return;
+    }
+    let faults = report.faults.join(" and ");
+    let of_run = |finding: &&mut Finding| {
+        let is_known = known.iter().any(|known| {
+            known.rule == finding.rule && known.tier == finding.tier && known.object == finding.object
+        });
+        finding.verdict == Some(Verdict::Hazard) && !is_known
+    };
+    for finding in report.findings.iter_mut().filter(of_run) {
+        finding.severity = Severity::Info;
+        finding.verdict = None;
+        finding.why.push_str(&format!(
+            " This was with {faults}, and the tier came up all the same."
+        ));
+    }
+}
+
 /// Makes information of what does not happen when estimates take no time. `swift` plays that run; it is only asked where
 /// something may hang on it.
 pub(crate) fn judge(report: &mut ClusterReport, known: &[Finding], swift: impl FnOnce() -> ClusterReport) {

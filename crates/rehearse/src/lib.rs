@@ -14,6 +14,7 @@ mod contents;
 mod critical;
 mod durations;
 mod explain;
+mod faults;
 mod findings;
 mod owners;
 mod pre_apply;
@@ -27,6 +28,7 @@ mod why;
 
 pub use contents::RepositoryContents;
 pub use explain::Explainer;
+pub use faults::{FAULTS, FaultError, Troubles};
 pub use owners::{FieldManager, OwnedObject, Owner};
 pub use pre_apply::{PreApplied, PreApply, Proof};
 pub use rehearsal::{Options, Rehearsal, Script};

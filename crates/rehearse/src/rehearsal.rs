@@ -10,11 +10,13 @@ use firstpass_knowledge::Knowledge;
 use firstpass_object::TierName;
 use firstpass_order::OrderGraph;
 use firstpass_render::RenderedCluster;
+use firstpass_sim::faults::Fault;
 use firstpass_sim::{End, HORIZON, SeededDelays, Setting, World, trace};
 use rayon::prelude::*;
 
 use crate::contents::RepositoryContents;
 use crate::explain::Explainer;
+use crate::faults::Troubles;
 use crate::stage::{self, Setup};
 use crate::{durations, report, schedules, why};
 
@@ -46,6 +48,8 @@ pub struct Options {
     pub schedules: u32,
     /// How long it may take.
     pub until: Duration,
+    /// What is made to go wrong.
+    pub troubles: Troubles,
 }
 
 impl Default for Options {
@@ -54,6 +58,7 @@ impl Default for Options {
             seed: 0,
             schedules: 1,
             until: HORIZON,
+            troubles: Troubles::default(),
         }
     }
 }
@@ -132,13 +137,13 @@ impl Script {
     /// Plays the cold start.
     pub fn rehearse(&self, options: &Options) -> Rehearsal {
         let start = self.start();
-        let (world, end, mut report) = self.play(&start, options.seed, options.until);
+        let (world, end, mut report) = self.play(&start, options.seed, options);
         if options.schedules > 1 {
             let seeds = (1..u64::from(options.schedules)).map(|offset| options.seed.wrapping_add(offset));
             let others: Vec<ClusterReport> = seeds
                 .collect::<Vec<u64>>()
                 .into_par_iter()
-                .map(|seed| self.play(&start, seed, options.until).2)
+                .map(|seed| self.play(&start, seed, options).2)
                 .collect();
             schedules::merge(&mut report, &others);
         }
@@ -151,19 +156,23 @@ impl Script {
     }
 
     /// Plays one schedule.
-    fn play(&self, start: &Start, seed: u64, until: Duration) -> (World, End, ClusterReport) {
-        let (world, end) = self.run(start, self.delays(seed), until);
+    fn play(&self, start: &Start, seed: u64, options: &Options) -> (World, End, ClusterReport) {
+        let faults = options.troubles.of_seed(seed);
+        let (world, end) = self.run(start, self.delays(seed), &faults, options.until);
         let mut report = self.report(&world, end, seed, start.assumptions.clone());
+        durations::forgive(&mut report, &self.findings);
         durations::judge(&mut report, &self.findings, || {
-            let (world, end) = self.run(start, self.delays(seed).swift(), until);
+            let (world, end) = self.run(start, self.delays(seed).swift(), &faults, options.until);
             self.report(&world, end, seed, Vec::new())
         });
         report.conclude();
         (world, end, report)
     }
 
-    fn run(&self, start: &Start, delays: SeededDelays, until: Duration) -> (World, End) {
-        let mut world = self.branch(start.world.clone(), delays);
+    fn run(&self, start: &Start, delays: SeededDelays, faults: &[Fault], until: Duration) -> (World, End) {
+        let mut world = start.world.clone();
+        world.suffer(faults.to_vec());
+        let mut world = self.branch(world, delays);
         let limit = world.epoch() + until;
         let end = if self.starts() {
             world.run_until_quiet(limit)
@@ -171,6 +180,11 @@ impl Script {
             End::Quiet
         };
         (world, end)
+    }
+
+    /// The world at the end of the nominal schedule, without faults.
+    pub(crate) fn nominal_end(&self) -> World {
+        self.run(&self.start(), self.delays(0), &[], HORIZON).0
     }
 
     /// The report of a run, without its verdict.

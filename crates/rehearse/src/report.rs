@@ -37,7 +37,13 @@ pub(crate) fn of_run(
         duration_s: duration(explainer),
         baseline: script.stage.report(),
         assumptions,
-        faults: Vec::new(),
+        faults: explainer
+            .world
+            .faults()
+            .all()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         sampled: None,
         critical_path: critical::path(explainer),
         tiers: tiers(script, explainer),

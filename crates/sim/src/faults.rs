@@ -60,7 +60,11 @@ pub enum FluxController {
 
 impl FluxController {
     /// All of them.
-    pub const ALL: [FluxController; 3] = [FluxController::Kustomize, FluxController::Helm, FluxController::Source];
+    pub const ALL: [FluxController; 3] = [
+        FluxController::Kustomize,
+        FluxController::Helm,
+        FluxController::Source,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -92,7 +96,10 @@ impl Faults {
 
     /// When the last one that heals has healed.
     pub fn healed_at(&self) -> Time {
-        let ends = self.faults.iter().map(|fault| self.end(fault).unwrap_or(self.begin(fault)));
+        let ends = self
+            .faults
+            .iter()
+            .map(|fault| self.end(fault).unwrap_or(self.begin(fault)));
         ends.max().unwrap_or(self.epoch)
     }
 
@@ -128,7 +135,9 @@ impl FaultKind {
 impl Troubles for Faults {
     fn lasts_until(&self, trouble: Trouble<'_>, now: Time) -> Option<Time> {
         let active = self.faults.iter().filter(|fault| {
-            self.begin(fault) <= now && self.end(fault).is_none_or(|end| now < end) && fault.kind.hits(trouble)
+            self.begin(fault) <= now
+                && self.end(fault).is_none_or(|end| now < end)
+                && fault.kind.hits(trouble)
         });
         active.map(|fault| self.end(fault).unwrap_or(Time::NEVER)).max()
     }
@@ -136,29 +145,53 @@ impl Troubles for Faults {
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = |name: &str, target: Option<&dyn fmt::Display>, formatter: &mut fmt::Formatter<'_>| match target {
-            Some(target) => write!(formatter, "{name}={target}"),
-            None => formatter.write_str(name),
+        let target = |name: &str, target: Option<&dyn fmt::Display>, formatter: &mut fmt::Formatter<'_>| {
+            match target {
+                Some(target) => write!(formatter, "{name}={target}"),
+                None => formatter.write_str(name),
+            }
         };
         match &self.kind {
             FaultKind::SourceDown(source) => {
-                target("source-down", source.as_ref().map(|id| id as &dyn fmt::Display), formatter)?;
+                target(
+                    "source-down",
+                    source.as_ref().map(|id| id as &dyn fmt::Display),
+                    formatter,
+                )?;
             }
             FaultKind::CrashLoop(workload) => target("crash-loop", Some(workload), formatter)?,
             FaultKind::SlowImage(workload) => {
-                target("slow-image", workload.as_ref().map(|id| id as &dyn fmt::Display), formatter)?;
+                target(
+                    "slow-image",
+                    workload.as_ref().map(|id| id as &dyn fmt::Display),
+                    formatter,
+                )?;
             }
             FaultKind::SlowOperator(operator) => {
-                target("slow-operator", operator.as_ref().map(|name| name as &dyn fmt::Display), formatter)?;
+                target(
+                    "slow-operator",
+                    operator.as_ref().map(|name| name as &dyn fmt::Display),
+                    formatter,
+                )?;
             }
             FaultKind::Stuck(object) => target("stuck", Some(object), formatter)?,
             FaultKind::WebhookDies { name, .. } => target("webhook-dies", Some(name), formatter)?,
             FaultKind::RemoteBaseSlow(_) => formatter.write_str("remote-base-slow")?,
             FaultKind::RestartController(controller) => {
-                return write!(formatter, "restart-controller={}@{}", controller.name(), seconds(self.begins));
+                return write!(
+                    formatter,
+                    "restart-controller={}@{}",
+                    controller.name(),
+                    seconds(self.begins)
+                );
             }
         }
-        write!(formatter, "@{}+{}", seconds(self.begins), self.lasts.map_or_else(|| "never".to_owned(), seconds))
+        write!(
+            formatter,
+            "@{}+{}",
+            seconds(self.begins),
+            self.lasts.map_or_else(|| "never".to_owned(), seconds)
+        )
     }
 }
 

@@ -11,6 +11,7 @@
 //! crate `rehearse`.
 
 mod delays;
+pub mod faults;
 mod progress;
 mod random;
 mod run;

@@ -51,6 +51,11 @@ impl Progress {
         }
     }
 
+    /// A fault begins or heals: whoever was refused has to try again.
+    pub(crate) fn disturb(&mut self, now: Time) {
+        self.changed_at = now;
+    }
+
     /// Whether an object ever existed.
     pub fn has_seen(&self, id: &ObjectId) -> bool {
         self.seen.contains(id)

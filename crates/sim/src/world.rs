@@ -3,6 +3,7 @@
 //! [`World::step`] is the one function that matters: it moves the clock to the next thing that happens, lets it happen,
 //! and tells everybody what changed. A world is cloned to fork it; big parts are shared until written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Cursor, Delays as ServerDelays, Duration, Event, EventType, Time};
@@ -15,6 +16,7 @@ use firstpass_flux::ControllerSettings;
 use firstpass_knowledge::Knowledge;
 use firstpass_object::ObjectId;
 
+use crate::faults::{Fault, FaultKind, Faults, FluxController};
 use crate::progress::Progress;
 
 /// How many controllers there are.
@@ -59,6 +61,18 @@ pub struct World {
     journal: Journal,
     epoch: Time,
     progress: Progress,
+    faults: Arc<Faults>,
+    /// When each fault that has a moment of its own comes, by its place among the faults.
+    strikes: BTreeMap<(Time, usize), Strike>,
+}
+
+/// What happens at one moment because of a fault.
+#[derive(Clone, Copy, Debug)]
+enum Strike {
+    /// It begins.
+    Begins,
+    /// It has healed.
+    Heals,
 }
 
 impl World {
@@ -78,6 +92,8 @@ impl World {
             journal: Journal::default(),
             epoch: Time::START,
             progress: Progress::default(),
+            faults: Arc::default(),
+            strikes: BTreeMap::new(),
             server,
         }
     }
@@ -91,6 +107,70 @@ impl World {
             ..self.server.delays()
         });
         self.setting.delays = delays;
+    }
+
+    /// Lets things go wrong, at times that count from the epoch.
+    pub fn suffer(&mut self, faults: Vec<Fault>) {
+        let faults = Faults::new(faults, self.epoch);
+        for (index, fault) in faults.all().iter().enumerate() {
+            self.strikes.insert((faults.begin(fault), index), Strike::Begins);
+            if let Some(end) = faults.end(fault) {
+                self.strikes.insert((end, index), Strike::Heals);
+            }
+        }
+        self.faults = Arc::new(faults);
+    }
+
+    /// The faults of this run.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Whether a fault is still to come or to heal.
+    pub fn is_troubled(&self) -> bool {
+        !self.strikes.is_empty()
+    }
+
+    /// Faults that begin or heal at this moment.
+    fn strike(&mut self) {
+        let now = self.now();
+        while let Some(entry) = self.strikes.first_entry() {
+            if entry.key().0 > now {
+                return;
+            }
+            let index = entry.key().1;
+            let strike = entry.remove();
+            let faults = Arc::clone(&self.faults);
+            let fault = &faults.all()[index];
+            let word = match strike {
+                Strike::Begins => "begins",
+                Strike::Heals => "is over",
+            };
+            self.progress.disturb(now);
+            self.context(|world, context| {
+                context.note("fault", fault, word);
+                if matches!(strike, Strike::Heals) {
+                    return;
+                }
+                match &fault.kind {
+                    FaultKind::RestartController(FluxController::Kustomize) => {
+                        world.kustomizations.restart(context)
+                    }
+                    FaultKind::RestartController(FluxController::Helm) => world.releases.restart(context),
+                    FaultKind::RestartController(FluxController::Source) => world.sources.restart(context),
+                    FaultKind::CrashLoop(id)
+                    | FaultKind::WebhookDies { server: id, .. }
+                    | FaultKind::Stuck(id) => {
+                        world.workloads.crash(id, context);
+                    }
+                    FaultKind::SourceDown(_)
+                    | FaultKind::SlowImage(_)
+                    | FaultKind::SlowOperator(_)
+                    | FaultKind::RemoteBaseSlow(_) => {}
+                }
+            });
+            self.deliver();
+        }
     }
 
     /// The virtual time.
@@ -128,7 +208,13 @@ impl World {
     /// When the next thing happens; `None` if nothing ever will.
     pub fn next_at(&self) -> Option<Time> {
         let controllers = self.controllers().into_iter().filter_map(Controller::next_wake);
-        self.server.next_wakeup().into_iter().chain(controllers).min()
+        let strike = self.strikes.first_key_value().map(|((at, _), _)| *at);
+        self.server
+            .next_wakeup()
+            .into_iter()
+            .chain(controllers)
+            .chain(strike)
+            .min()
     }
 
     /// Moves the clock to the next thing that happens, no further than `limit`, and lets it happen. Says whether anything
@@ -142,6 +228,7 @@ impl World {
         }
         self.server.advance(at.max(self.now()));
         self.deliver();
+        self.strike();
         let now = self.now();
         for index in self.turns(now) {
             if self.controllers()[index]
@@ -173,26 +260,11 @@ impl World {
     pub fn move_to(&mut self, contents: Arc<dyn Contents + Send + Sync>) {
         self.contents = contents;
         let sources: Vec<ObjectId> = self.sources.records().keys().cloned().collect();
-        let World {
-            setting,
-            contents,
-            server,
-            sources: controller,
-            journal,
-            ..
-        } = self;
-        let mut context = Context {
-            now: server.now(),
-            settings: &setting.settings,
-            knowledge: &setting.knowledge,
-            contents: &**contents,
-            server,
-            delays: &*setting.delays,
-            journal,
-        };
-        for source in sources {
-            controller.fetch_now(&source, &mut context);
-        }
+        self.context(|world, context| {
+            for source in &sources {
+                world.sources.fetch_now(source, context);
+            }
+        });
         self.deliver();
     }
 
@@ -215,7 +287,9 @@ impl World {
 
     /// Whether something that takes its time is under way.
     pub fn is_working(&self) -> bool {
-        self.server.next_wakeup().is_some() || self.controllers().into_iter().any(Controller::is_working)
+        self.is_troubled()
+            || self.server.next_wakeup().is_some()
+            || self.controllers().into_iter().any(Controller::is_working)
     }
 
     /// The order in which controllers wake at one moment: nobody says who is first, so a schedule does.
@@ -244,41 +318,53 @@ impl World {
 
     /// Lets one controller act.
     fn with(&mut self, index: usize, act: impl FnOnce(&mut dyn Controller, &mut Context<'_>)) {
-        let World {
-            setting,
-            contents,
-            server,
-            kustomizations,
-            sources,
-            releases,
-            workloads,
-            storage,
-            operators,
-            flux_rest,
-            journal,
-            ..
-        } = self;
-        let controllers: [&mut dyn Controller; CONTROLLERS] = [
-            sources,
-            kustomizations,
-            releases,
-            workloads,
-            storage,
-            operators,
-            flux_rest,
-        ];
+        self.context(|actors, context| {
+            let Actors {
+                kustomizations,
+                sources,
+                releases,
+                workloads,
+                storage,
+                operators,
+                flux_rest,
+            } = actors;
+            let controllers: [&mut dyn Controller; CONTROLLERS] = [
+                *sources,
+                *kustomizations,
+                *releases,
+                *workloads,
+                *storage,
+                *operators,
+                *flux_rest,
+            ];
+            if let Some(controller) = controllers.into_iter().nth(index) {
+                act(controller, context);
+            }
+        });
+    }
+
+    /// Lets the controllers act in their surroundings.
+    fn context(&mut self, act: impl FnOnce(&mut Actors<'_>, &mut Context<'_>)) {
         let mut context = Context {
-            now: server.now(),
-            settings: &setting.settings,
-            knowledge: &setting.knowledge,
-            contents: &**contents,
-            server,
-            delays: &*setting.delays,
-            journal,
+            now: self.server.now(),
+            settings: &self.setting.settings,
+            knowledge: &self.setting.knowledge,
+            contents: &*self.contents,
+            server: &mut self.server,
+            delays: &*self.setting.delays,
+            troubles: &*self.faults,
+            journal: &mut self.journal,
         };
-        if let Some(controller) = controllers.into_iter().nth(index) {
-            act(controller, &mut context);
-        }
+        let mut actors = Actors {
+            kustomizations: &mut self.kustomizations,
+            sources: &mut self.sources,
+            releases: &mut self.releases,
+            workloads: &mut self.workloads,
+            storage: &mut self.storage,
+            operators: &mut self.operators,
+            flux_rest: &mut self.flux_rest,
+        };
+        act(&mut actors, &mut context);
     }
 
     /// Tells everybody what changed, until nothing changes any more at this moment.
@@ -305,4 +391,15 @@ impl World {
             }
         }
     }
+}
+
+/// The controllers, apart from what surrounds them.
+struct Actors<'a> {
+    kustomizations: &'a mut KustomizationController,
+    sources: &'a mut SourceController,
+    releases: &'a mut HelmController,
+    workloads: &'a mut WorkloadController,
+    storage: &'a mut StorageController,
+    operators: &'a mut OperatorController,
+    flux_rest: &'a mut FluxRestController,
 }

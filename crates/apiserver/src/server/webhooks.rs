@@ -44,6 +44,11 @@ impl ApiServer {
         Arc::make_mut(&mut self.webhooks).remove(name);
     }
 
+    /// The webhooks that are registered, by a chart or by a configuration object.
+    pub fn webhooks(&self) -> Vec<Webhook> {
+        self.active_webhooks()
+    }
+
     /// Says whether anything answers behind a Service: what its endpoints would say.
     pub fn set_service_serving(&mut self, namespace: &str, name: &str, serving: bool) {
         let service = (namespace.to_owned(), name.to_owned());

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::context::{Context, Controller};
 use crate::flux_api;
 use crate::kustomization::{Failure, Retry};
-use crate::queue::PRIORITY_NORMAL;
+use crate::queue::{PRIORITY_LISTED, PRIORITY_NORMAL};
 use crate::status::Status;
 use crate::workers::{self, Reconciler, Workers};
 
@@ -123,6 +123,15 @@ impl HelmController {
     /// When a release will be looked at again.
     pub fn due(&self, release: &TierName) -> Option<Time> {
         self.workers.queue.due(release)
+    }
+
+    /// The controller restarts: running installs are lost and begin again, as those of releases that are still pending do.
+    pub fn restart(&mut self, context: &mut Context<'_>) {
+        let releases: Vec<TierName> = self.releases.keys().cloned().collect();
+        self.workers.restart();
+        for release in releases {
+            self.workers.queue.add(release, context.now, PRIORITY_LISTED);
+        }
     }
 
     fn record(&mut self, release: &TierName) -> &mut ReleaseRecord {

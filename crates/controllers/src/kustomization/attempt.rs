@@ -20,6 +20,7 @@ use crate::context::{BuildFailure, Built, Context};
 use crate::flux_api;
 use crate::status::Status;
 use crate::time::{go, of_flux};
+use crate::trouble::Trouble;
 use crate::workers;
 
 /// Time between two polls of a stage wait (F-202).
@@ -231,6 +232,16 @@ impl KustomizationController {
 
     fn build(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
         let tier = attempt.name().clone();
+        if context.trouble(Trouble::RemoteBase(&tier)).is_some() {
+            attempt
+                .status
+                .set("lastAttemptedRevision", attempt.revision.clone().into());
+            let message = "kustomize build failed: accumulating resources: hit 27s timeout running 'git fetch' of a remote base".to_owned();
+            let obstacles = vec![Obstacle::Build {
+                message: message.clone(),
+            }];
+            return attempt.failure(names::reason::BUILD_FAILED, message, obstacles);
+        }
         let built = context
             .contents
             .build(&attempt.kustomization, &attempt.revision, context.server);

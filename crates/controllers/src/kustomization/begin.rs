@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::flux_api;
 use crate::status::Status;
 use crate::time::of_flux;
+use crate::trouble::Trouble;
 use firstpass_apiserver::cel::{Expression, Library};
 
 /// How long a source without an artifact is given (F-133).
@@ -131,7 +132,9 @@ impl KustomizationController {
     fn plan_build(&mut self, subject: &str, context: &Context<'_>) -> Time {
         let nth = context.now.as_micros();
         let fetched_at = context.now + context.delays.delay("flux-artifact-fetch", subject, nth);
-        let done_at = fetched_at.max(self.build_free_at) + context.delays.delay("flux-build", subject, nth);
+        let done_at = fetched_at.max(self.build_free_at)
+            + context.delays.delay("flux-build", subject, nth)
+            + remote_base_limit(context, subject);
         self.build_free_at = done_at;
         done_at
     }
@@ -309,4 +312,16 @@ fn deny_access(
         message,
         retry,
     })
+}
+
+/// How long kustomize fetches a remote base before it gives up (its `git` timeout).
+const REMOTE_BASE_LIMIT: Duration = Duration::from_secs(27);
+
+/// What a remote base that is not fetched in time costs: kustomize gives it 27 s.
+fn remote_base_limit(context: &Context<'_>, subject: &str) -> Duration {
+    let trouble = subject
+        .parse()
+        .ok()
+        .and_then(|tier| context.trouble(Trouble::RemoteBase(&tier)));
+    trouble.map_or(Duration::ZERO, |_| REMOTE_BASE_LIMIT)
 }

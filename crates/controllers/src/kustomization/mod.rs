@@ -37,6 +37,7 @@ use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
+use crate::queue::PRIORITY_LISTED;
 use crate::workers::{self, Reconciler, Workers};
 
 pub use attempt::Attempt;
@@ -178,6 +179,22 @@ impl KustomizationController {
     /// Whether Kustomizations that are due find no free worker.
     pub fn is_starved(&self, now: Time) -> bool {
         self.workers.are_starved(now)
+    }
+
+    /// How many Kustomizations are worked on at once.
+    pub fn workers_max(&self) -> usize {
+        self.workers.concurrent()
+    }
+
+    /// The controller restarts: running attempts are lost, what it had learnt as well, and every Kustomization is listed
+    /// anew, which counts less than a change (F-109).
+    pub fn restart(&mut self, context: &mut Context<'_>) {
+        self.workers.restart();
+        self.known_kinds.clear();
+        for object in wake::kustomizations(context) {
+            let tier = TierName::new(object.namespace().unwrap_or_default(), object.name());
+            self.workers.queue.add(tier, context.now, PRIORITY_LISTED);
+        }
     }
 
     fn record(&mut self, tier: &TierName) -> &mut TierRecord {

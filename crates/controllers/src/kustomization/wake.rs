@@ -228,7 +228,7 @@ fn tier_of(object: &Value) -> TierName {
     TierName::new(object.namespace().unwrap_or_default(), object.name())
 }
 
-fn kustomizations(context: &Context<'_>) -> Vec<Arc<Value>> {
+pub(super) fn kustomizations(context: &Context<'_>) -> Vec<Arc<Value>> {
     let kind = GroupKind::new(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION);
     context
         .server

@@ -19,6 +19,7 @@ use crate::context::{Context, Controller};
 use crate::flux_api::generation;
 use crate::marks::PODS_RUNNING;
 use crate::timers::Timers;
+use crate::trouble::Trouble;
 use crate::workload::is_workload;
 use instance::Instance;
 
@@ -48,6 +49,8 @@ pub struct OperatorController {
     webhook_servers: BTreeSet<(String, String)>,
     /// What operators have done, for explanations: kinds and the objects that triggered them.
     deeds: Vec<Deed>,
+    /// What a fault that never heals keeps operators from.
+    given_up: Vec<Act>,
 }
 
 /// An operator made a kind known.
@@ -137,6 +140,23 @@ impl OperatorController {
         }
         if is_ready(workload) && !was(is_ready) {
             self.make_ready(workload, context);
+        }
+        if was(is_ready) && !is_ready(workload) {
+            self.lose(workload, context);
+        }
+    }
+
+    /// A workload is ready no more: what it served is not served, and the operators in it do nothing.
+    fn lose(&mut self, workload: &Arc<Value>, context: &mut Context<'_>) {
+        let id = workload.id();
+        let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
+        if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
+            context.server.set_service_serving(&place.0, &place.1, false);
+        }
+        for ((_, host), instance) in &mut self.instances {
+            if *host == id {
+                instance.ready = false;
+            }
         }
     }
 
@@ -308,6 +328,21 @@ impl OperatorController {
         })
     }
 
+    /// Until when a fault keeps an operator from an act.
+    fn trouble(&self, act: &Act, context: &Context<'_>) -> Option<Time> {
+        match act {
+            Act::Start { instance, .. } | Act::Object { instance, .. } | Act::Bring { instance, .. } => {
+                context.trouble(Trouble::Operate(&instance.0))
+            }
+            Act::Status(StatusAct { object, .. }) => {
+                let def = context.knowledge.custom_kind(&object.group, &object.kind);
+                let controller = def.and_then(|def| def.controller.as_deref());
+                let slow = controller.and_then(|controller| context.trouble(Trouble::Operate(controller)));
+                slow.max(context.trouble(Trouble::Report(object)))
+            }
+        }
+    }
+
     fn act(&mut self, act: Act, context: &mut Context<'_>) {
         match act {
             Act::Start { instance, effect } => self.act_at_start(&instance, effect, context),
@@ -390,7 +425,11 @@ impl Controller for OperatorController {
 
     fn wake(&mut self, context: &mut Context<'_>) {
         while let Some(act) = self.timers.pop_due(context.now, context.delays) {
-            self.act(act, context);
+            match self.trouble(&act, context) {
+                Some(Time::NEVER) => self.given_up.push(act),
+                Some(until) => self.timers.set(until, act),
+                None => self.act(act, context),
+            }
         }
     }
 

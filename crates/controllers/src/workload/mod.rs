@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Request, Target, Time};
-use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, kstatus};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
 use crate::flux_api::generation;
-use crate::marks;
 use crate::timers::Timers;
+use crate::trouble::Trouble;
+use crate::{made, marks};
 use needs::Needs;
 use report::Stage;
 
@@ -26,6 +27,15 @@ pub(crate) use report::is_ready;
 pub(crate) const ACTOR: &str = "kubelet";
 /// `progressDeadlineSeconds` where a Deployment names none (Kubernetes API, `DeploymentSpec`).
 const PROGRESS_DEADLINE_S: u64 = 600;
+
+/// `backoffLimit` where a Job names none (Kubernetes API, `JobSpec`).
+const BACKOFF_LIMIT: u64 = 6;
+/// The first wait before a crashed container is started again (Kubernetes, pod lifecycle).
+const RESTART_LEAST: Duration = Duration::from_secs(10);
+/// The longest such wait.
+const RESTART_MOST: Duration = Duration::from_secs(300);
+/// Deadlines beyond this say nothing new.
+const DAY_S: u64 = 86_400;
 
 /// The models of all workloads.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +58,17 @@ pub struct Record {
     /// What its pods wait for.
     pub missing: BTreeSet<ObjectId>,
     starts: u64,
+    /// How often its processes crashed in a row.
+    pub crashes: u32,
+    /// Its processes crash for ever, as far as anybody can see.
+    hopeless: bool,
+}
+
+impl Record {
+    /// Whether its processes crash again and again.
+    pub fn is_crashing(&self) -> bool {
+        matches!(self.stage, Stage::Crashing | Stage::Failed)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +83,8 @@ enum Happening {
     Running,
     Ready,
     Deadline,
+    /// `activeDeadlineSeconds` of a Job.
+    JobDeadline,
 }
 
 impl WorkloadController {
@@ -86,6 +109,8 @@ impl WorkloadController {
             stage: Stage::Pending,
             missing: BTreeSet::new(),
             starts,
+            crashes: 0,
+            hopeless: false,
         };
         self.workloads.insert(id.clone(), record);
         for claim in needs::claim_templates(object) {
@@ -104,7 +129,75 @@ impl WorkloadController {
             let at = context.now + Duration::from_secs(deadline.unwrap_or(PROGRESS_DEADLINE_S));
             self.set_timer(at, &id, Happening::Deadline);
         }
+        let job_deadline = object
+            .at(&["spec", "activeDeadlineSeconds"])
+            .and_then(Value::as_u64);
+        if let Some(seconds) = job_deadline.filter(|_| object.kind() == "Job") {
+            self.set_timer(
+                context.now + Duration::from_secs(seconds.min(DAY_S)),
+                &id,
+                Happening::JobDeadline,
+            );
+        }
         self.look(&id, context);
+    }
+
+    /// The processes of a workload crash now, since a fault began.
+    pub fn crash(&mut self, id: &ObjectId, context: &mut Context<'_>) {
+        let runs = |record: &&Record| matches!(record.stage, Stage::Running | Stage::Ready);
+        let has_run = self.workloads.get(id).filter(runs).is_some();
+        let object = context.server.object(id).cloned();
+        // What has done its task has nothing left that could crash.
+        if let Some(object) = object.filter(|object| has_run && !runs_once(object)) {
+            self.crash_again(id, &object, context);
+        }
+    }
+
+    /// Pods crash, and are started again after a back-off that doubles; a Job gives up after its last retry.
+    fn crash_again(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
+        let until = context.trouble(Trouble::Run(id)).unwrap_or(context.now);
+        let Some(record) = self.workloads.get_mut(id) else {
+            return;
+        };
+        record.crashes += 1;
+        record.hopeless = until == Time::NEVER;
+        let crashes = record.crashes;
+        let retries = object
+            .at(&["spec", "backoffLimit"])
+            .and_then(Value::as_u64)
+            .unwrap_or(BACKOFF_LIMIT);
+        if object.kind() == "Job" && u64::from(crashes) > retries {
+            context.note(ACTOR, id, "failed: its pods crashed too often");
+            self.reach(id, Stage::Failed, context);
+            return;
+        }
+        if crashes == 1 {
+            context.note(ACTOR, id, "pods crash");
+            self.reach(id, Stage::Crashing, context);
+            if kstatus::looks_at_pods(object) {
+                let pod = Arc::new(report::crashing_pod(object));
+                made::bring((*pod).clone(), ACTOR, context);
+                let request = Request::UpdateStatus {
+                    object: pod,
+                    manager: ACTOR.into(),
+                };
+                let _gone_meanwhile = context.server.call(&request);
+            }
+        }
+        let back_off = RESTART_LEAST * (1_u64 << (crashes - 1).min(10));
+        self.set_timer(context.now + back_off.min(RESTART_MOST), id, Happening::Running);
+    }
+
+    /// Pods of a workload that crashed run again.
+    fn recover(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
+        if let Some(record) = self.workloads.get_mut(id) {
+            record.crashes = 0;
+            record.hopeless = false;
+        }
+        if kstatus::looks_at_pods(object) {
+            let pod = report::crashing_pod(object);
+            let _gone_already = context.server.call(&Request::delete(Target::of(&pod)));
+        }
     }
 
     /// Looks whether the pods of a workload can start.
@@ -149,7 +242,14 @@ impl WorkloadController {
         } else {
             context.delays.delay("image-pull", &subject, starts)
         };
-        self.set_timer(context.now + pull, id, Happening::Running);
+        match context.trouble(Trouble::Pull(id)) {
+            Some(Time::NEVER) => {}
+            until => self.set_timer(
+                (context.now + pull).max(until.unwrap_or_default()),
+                id,
+                Happening::Running,
+            ),
+        }
     }
 
     /// What of a workload's needs is not there. What nothing brings is taken to be there.
@@ -178,12 +278,15 @@ impl WorkloadController {
         let Some(object) = context.server.object(id).cloned() else {
             return;
         };
+        let mut before = stage;
         if let Some(record) = self.workloads.get_mut(id) {
-            record.stage = stage;
+            before = std::mem::replace(&mut record.stage, stage);
         }
         report::write(&object, stage, context);
         if stage == Stage::Ready {
             context.note(ACTOR, id, report::ready_word(&object));
+        }
+        if stage == Stage::Ready || before == Stage::Ready {
             update_services(&object, context);
         }
     }
@@ -220,13 +323,25 @@ impl WorkloadController {
             return;
         };
         match (what, stage) {
-            (Happening::Running, Stage::Starting) => {
+            (Happening::Running, Stage::Starting | Stage::Crashing)
+                if context.trouble(Trouble::Run(id)).is_some() =>
+            {
+                self.crash_again(id, &object, context);
+            }
+            (Happening::Running, Stage::Starting | Stage::Crashing) => {
+                if stage == Stage::Crashing {
+                    self.recover(id, &object, context);
+                }
                 self.reach(id, Stage::Running, context);
                 let at = context.now + start_time(&object, starts, context);
                 self.set_timer(at, id, Happening::Ready);
             }
+            (Happening::JobDeadline, stage) if stage < Stage::Ready => {
+                context.note(ACTOR, id, "failed: its deadline has passed");
+                self.reach(id, Stage::Failed, context);
+            }
             (Happening::Ready, Stage::Running) => self.reach(id, Stage::Ready, context),
-            (Happening::Deadline, Stage::Pending | Stage::Starting | Stage::Running) => {
+            (Happening::Deadline, Stage::Pending | Stage::Starting | Stage::Crashing | Stage::Running) => {
                 report::write_deadline(&object, context);
                 context.note(ACTOR, id, "exceeded its progress deadline");
             }
@@ -259,6 +374,9 @@ impl Controller for WorkloadController {
         let Some(object) = new.or(old) else { return };
         let id = object.id();
         if is_workload(&id.group_kind()) {
+            if object.annotation(marks::POD_OF).is_some() {
+                return;
+            }
             match new {
                 None => {
                     self.workloads.remove(&id);
@@ -301,7 +419,12 @@ impl Controller for WorkloadController {
     fn is_working(&self) -> bool {
         self.timers.iter().any(|timer| {
             let record = self.workloads.get(&timer.workload);
-            record.is_some_and(|record| record.generation == timer.generation && record.stage != Stage::Ready)
+            let waits = |record: &Record| {
+                record.generation == timer.generation
+                    && !matches!(record.stage, Stage::Ready | Stage::Failed)
+                    && !(record.hopeless && timer.what == Happening::Running)
+            };
+            record.is_some_and(waits)
         })
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::flux_api::generation;
-use crate::marks::PODS_RUNNING;
+use crate::marks::{POD_OF, PODS_RUNNING};
 
 /// How far the pods of a workload are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +15,10 @@ pub(super) enum Stage {
     Pending,
     /// Images are pulled.
     Starting,
+    /// Processes crash as soon as they run, and are started again after a while.
+    Crashing,
+    /// It has failed for good: a Job after its last retry or its deadline.
+    Failed,
     /// Processes run.
     Running,
     /// Ready, or complete.
@@ -175,7 +179,13 @@ fn job(workload: &Value, stage: Stage, now: &str) -> Value {
         return json!({"conditions": [{"type": "Suspended", "status": "True", "reason": "JobSuspended"}]});
     }
     match stage {
-        Stage::Pending | Stage::Starting => json!({"active": 1, "ready": 0, "startTime": now}),
+        Stage::Pending | Stage::Starting | Stage::Crashing => {
+            json!({"active": 1, "ready": 0, "startTime": now})
+        }
+        Stage::Failed => json!({
+            "failed": 1, "startTime": now,
+            "conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached the specified backoff limit"}],
+        }),
         Stage::Running => json!({
             "active": 1, "ready": 1, "startTime": now,
             "conditions": [{"type": PODS_RUNNING, "status": "True"}],
@@ -191,17 +201,46 @@ fn pod(workload: &Value, stage: Stage, now: &str) -> Value {
     let runs_once = workload.text_at(&["spec", "restartPolicy"]) == Some("Never");
     let phase = match stage {
         Stage::Pending | Stage::Starting => "Pending",
-        Stage::Running => "Running",
+        Stage::Failed => "Failed",
+        Stage::Running | Stage::Crashing => "Running",
         Stage::Ready if runs_once => "Succeeded",
         Stage::Ready => "Running",
     };
+    let waiting = if stage == Stage::Crashing {
+        container_statuses(workload)
+    } else {
+        json!([])
+    };
     json!({
         "phase": phase,
+        "containerStatuses": waiting,
         "conditions": [
             {"type": "PodScheduled", "status": "True", "lastTransitionTime": now},
             {"type": "Ready", "status": truth(stage == Stage::Ready && !runs_once), "lastTransitionTime": now},
             {"type": PODS_RUNNING, "status": truth(stage >= Stage::Running)},
         ],
+    })
+}
+
+/// What the containers of a crashing pod say.
+fn container_statuses(workload: &Value) -> Value {
+    let containers = super::needs::pod_spec(workload).map_or(&[][..], |spec| spec.items_at(&["containers"]));
+    let status = |container: &Value| json!({"name": container.text_at(&["name"]), "ready": false, "state": {"waiting": {"reason": "CrashLoopBackOff"}}});
+    containers.iter().map(status).collect()
+}
+
+/// The crashing pod of a workload whose health depends on its pods (F-530).
+pub(super) fn crashing_pod(workload: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": format!("{}-0", workload.name()),
+            "namespace": workload.namespace(),
+            "labels": super::needs::pod_labels(workload),
+            "annotations": {POD_OF: workload.id().to_string()},
+        },
+        "spec": super::needs::pod_spec(workload),
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": container_statuses(workload)},
     })
 }
 
