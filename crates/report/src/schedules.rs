@@ -28,8 +28,8 @@ pub(crate) fn render(cluster: &ClusterReport, style: Style) -> String {
             let title = format!("critical path of the slowest schedule, seed {}:", slowest.seed);
             path(&title, &slowest.critical_path, style, &mut text);
         }
-        None if cluster.duration_s.is_some() => {
-            path("critical path:", &cluster.critical_path, style, &mut text)
+        None if style.verbose && cluster.duration_s.is_some() => {
+            path("critical path:", &cluster.critical_path, style, &mut text);
         }
         None => {}
     }
