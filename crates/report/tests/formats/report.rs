@@ -132,6 +132,8 @@ fn tier(name: &str, state: TierState, ready_at_s: Option<f64>) -> Tier {
             }],
             _ => Vec::new(),
         },
+        proves: None,
+        blast_radius: None,
     }
 }
 
@@ -149,6 +151,9 @@ pub(crate) fn cluster(entry: &str, tiers: Vec<Tier>, findings: Vec<Finding>) -> 
             seeded_by: Vec::new(),
         },
         assumptions: Vec::new(),
+        faults: Vec::new(),
+        sampled: None,
+        critical_path: Vec::new(),
         tiers,
         effects: Vec::new(),
         coverage: Vec::new(),
