@@ -131,6 +131,8 @@ fn rehearsed() -> ShownGraph {
             failed_attempts: u32::from(place == 2),
             depends_on: Vec::new(),
             waiting_on: if is_ready { Vec::new() } else { vec![wait] },
+            proves: None,
+            blast_radius: None,
         };
         (tier.name.clone(), seen)
     });
