@@ -118,6 +118,7 @@ pub static RULES: &[&Rule] = &[
     &vm_blocks_drain::RULE,
     // Worth knowing.
     &api_version_deprecated::RULE,
+    &api_version_off::RULE,
     &retry_waits_long::RULE,
     &variable_inherited::RULE,
     &unused_variable::RULE,

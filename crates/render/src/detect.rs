@@ -88,10 +88,11 @@ fn version(
     let configured = entry.config.flux.as_deref().and_then(parse);
     let pinned = || {
         instance_of(repository, entry)
-            .and_then(|instance| parse(instance.version.as_deref()?))
+            .and_then(FluxInstance::flux_version)
             .or_else(|| components_version(repository, entry))
             .or_else(|| tiers.iter().find_map(manifests_version))
             .or_else(|| any_instance_version(repository))
+            .or_else(|| installed_version(repository, entry))
     };
     if let Some(version) = options.flux.or(configured).or_else(pinned) {
         return version;
@@ -122,9 +123,22 @@ fn instance_of<'r>(repository: &'r Repository, entry: &'r Entry) -> Option<&'r F
 /// Values of the flux-instance chart anywhere, such as those of a bootstrap stage, if they agree.
 fn any_instance_version(repository: &Repository) -> Option<FluxVersion> {
     let instances = repository.survey().instances.iter();
-    let mut versions: Vec<FluxVersion> = instances
-        .filter_map(|found| found.what.version.as_deref()?.parse().ok())
-        .collect();
+    let mut versions: Vec<FluxVersion> = instances.filter_map(|found| found.what.flux_version()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    (versions.len() == 1).then(|| versions[0])
+}
+
+/// A bootstrap that installs Flux from its published manifests: the one nearest to the entry, if all that are as near agree.
+fn installed_version(repository: &Repository, entry: &Entry) -> Option<FluxVersion> {
+    let nearness = |file: &RepoPath| {
+        let parts = file.parts().zip(entry.directory.parts());
+        parts.take_while(|(own, other)| own == other).count()
+    };
+    let installs = &repository.survey().installs;
+    let nearest = installs.iter().map(|(file, _)| nearness(file)).max()?;
+    let near = installs.iter().filter(|(file, _)| nearness(file) == nearest);
+    let mut versions: Vec<FluxVersion> = near.map(|(_, version)| *version).collect();
     versions.sort_unstable();
     versions.dedup();
     (versions.len() == 1).then(|| versions[0])

@@ -101,7 +101,13 @@ impl Known {
     fn new(seeds: &Seeds) -> Known {
         let mut known = Known::default();
         for seed in &seeds.objects {
-            known.take_source(&seed.object);
+            let object = &*seed.object;
+            known.take_source(object);
+            if let Some(kind) = DataKind::of(object.kind()).filter(|_| object.api_version() == "v1") {
+                let namespace = object.namespace().unwrap_or_default().to_owned();
+                let key = (kind, namespace, object.name().to_owned());
+                known.data.insert(key, Data::of(object));
+            }
         }
         known
     }

@@ -215,6 +215,11 @@ impl Repository {
                 .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("helmCharts:"))
     }
 
+    /// API versions that a file of the repository switches on with `runtime-config`, as `group/version` or `api/beta`.
+    pub fn runtime_config(&self) -> &BTreeSet<String> {
+        &self.survey.runtime_config
+    }
+
     /// The files that a build of a directory reads, each once. Nothing that comes from elsewhere is among them.
     pub fn files_of_build(&self, directory: &RepoPath) -> BTreeSet<RepoPath> {
         reads::files_of(&*self.tree, directory)

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::repository::named;
 use crate::survey::Found;
-use crate::{Entry, RenderedObject, Repository};
+use crate::{Entry, RenderedObject, Repository, sops};
 
 /// What is there at the start.
 pub(crate) struct Seeds {
@@ -83,7 +83,35 @@ impl Seeds {
         }
         self.objects
             .push(RenderedObject::seed(object, sync.origin.clone()));
+        self.add_hand_applied(repository, sync);
         self.roots.push(name);
+    }
+
+    /// The older home templates keep the Kustomization that syncs `flux` in `flux/config` and the variables in
+    /// `flux/vars`, and their readme says to apply both by hand: the root then finds its own variables there.
+    fn add_hand_applied(&mut self, repository: &Repository, sync: &Found<Kustomization>) {
+        let file = RepoPath::clamped(&sync.origin.file);
+        let config = file.parent().unwrap_or_default();
+        if config.file_name() != "config" {
+            return;
+        }
+        let vars = config.parent().unwrap_or_default().join_clamped("vars");
+        for (object, origin) in crate::survey::data_below(&**repository.tree(), &vars) {
+            let mut object = object;
+            let is_data = matches!(object.kind(), "ConfigMap" | "Secret") && object.api_version() == "v1";
+            if !is_data {
+                continue;
+            }
+            set_namespace(&mut object, &named(&sync.what).namespace);
+            sops::decrypt_object(&mut object);
+            self.assumptions.push(Assumption {
+                about: "bootstrap".to_owned(),
+                subject: object.id().to_string(),
+                assumed: "applied by hand before Flux starts, with the Kustomization beside it".to_owned(),
+                source: origin.file.clone(),
+            });
+            self.objects.push(RenderedObject::seed(object, origin));
+        }
     }
 
     /// The source and the Kustomization that flux-operator makes for a FluxInstance, its patches applied.

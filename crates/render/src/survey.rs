@@ -1,8 +1,9 @@
 //! What the files of a repository say about how Flux is started, found in one walk.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use firstpass_flux::{FluxInstance, HelmRelease, Kustomization, Source};
+use firstpass_flux::{FluxInstance, FluxVersion, HelmRelease, Kustomization, Source};
 use firstpass_object::{ObjectExt, Origin};
 use firstpass_source::{EntryKind, RepoPath, Tree};
 use rayon::prelude::*;
@@ -32,6 +33,10 @@ pub(crate) struct Survey {
     pub(crate) instances: Vec<Found<FluxInstance>>,
     /// Source objects.
     pub(crate) sources: Vec<Found<Source>>,
+    /// API versions that some file switches on with `runtime-config`, as `group/version`.
+    pub(crate) runtime_config: BTreeSet<String>,
+    /// Files that install Flux from its published manifests, with the version that they name.
+    pub(crate) installs: Vec<(RepoPath, FluxVersion)>,
 }
 
 /// An object in a file, without any rendering.
@@ -53,6 +58,8 @@ impl Survey {
             syncs: Vec::new(),
             instances: Vec::new(),
             sources: Vec::new(),
+            runtime_config: BTreeSet::new(),
+            installs: Vec::new(),
         };
         survey.walk(tree, &RepoPath::root(), 0);
         let files: Vec<&RepoPath> = survey
@@ -60,8 +67,15 @@ impl Survey {
             .iter()
             .filter(|file| may_hold_objects(file))
             .collect();
-        let read: Vec<Vec<(Value, Origin)>> = files.par_iter().map(|file| objects_of(tree, file)).collect();
-        for (object, origin) in read.into_iter().flatten() {
+        let read: Vec<Contents> = files.par_iter().map(|file| contents_of(tree, file)).collect();
+        let installs = files
+            .iter()
+            .zip(&read)
+            .filter_map(|(file, read)| Some(((*file).clone(), read.installs?)));
+        let installs: Vec<(RepoPath, FluxVersion)> = installs.collect();
+        survey.installs = installs;
+        survey.runtime_config = read.iter().flat_map(|read| read.runtime_config.clone()).collect();
+        for (object, origin) in read.into_iter().flat_map(|read| read.objects) {
             survey.classify(object, origin);
         }
         survey
@@ -135,15 +149,67 @@ impl Survey {
     }
 }
 
-/// The objects of a file that may say how Flux is started; nothing of a file that cannot be read.
-fn objects_of(tree: &dyn Tree, file: &RepoPath) -> Vec<(Value, Origin)> {
-    let Ok(bytes) = tree.read(file) else {
-        return Vec::new();
-    };
+/// What one file says about how Flux is started.
+#[derive(Default)]
+struct Contents {
+    objects: Vec<(Value, Origin)>,
+    installs: Option<FluxVersion>,
+    runtime_config: Vec<String>,
+}
+
+/// Reads a file; nothing of one that cannot be read.
+fn contents_of(tree: &dyn Tree, file: &RepoPath) -> Contents {
+    let bytes = tree.read(file).unwrap_or_default();
     if bytes.len() > FILE_BYTES_MAX {
+        return Contents::default();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Contents {
+        objects: objects_of(&bytes, file),
+        installs: installed_version(&text),
+        runtime_config: switched_on(&text),
+    }
+}
+
+/// What `--runtime-config` of an API server switches on, in a machine configuration of Talos or an argument of k3s:
+/// `admissionregistration.k8s.io/v1beta1=true,api/alpha=true`.
+fn switched_on(text: &str) -> Vec<String> {
+    if !text.contains("runtime-config") {
         return Vec::new();
     }
-    let mut text = String::from_utf8_lossy(&bytes);
+    let is_separator =
+        |letter: char| letter.is_whitespace() || matches!(letter, ',' | '"' | '\'' | '{' | '}' | '[' | ']');
+    let words = text
+        .split(is_separator)
+        .filter_map(|word| word.strip_suffix("=true"));
+    let words = words.map(|word| word.rsplit("runtime-config=").next().unwrap_or(word));
+    words
+        .filter(|word| word.contains('/'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The version in a reference to Flux's published manifests: `fluxcd/flux2/manifests/install?ref=v2.9.4`, or
+/// `fluxcd/flux2/releases/download/v2.9.4/install.yaml`. A reference in a comment is none.
+fn installed_version(text: &str) -> Option<FluxVersion> {
+    if !text.contains("fluxcd/flux2/") {
+        return None;
+    }
+    text.lines().find_map(|line| {
+        let line = line.split(" #").next().unwrap_or_default();
+        let (before, reference) = line.split_once("fluxcd/flux2/")?;
+        let is_install = reference.contains("manifests/install") || reference.contains("install.yaml");
+        let word = reference.split_whitespace().next()?.trim_matches(['"', '\'']);
+        let version = word
+            .split(['=', '/', '&', '?', '@'])
+            .find_map(|part| part.strip_prefix('v')?.parse::<FluxVersion>().ok());
+        version.filter(|_| is_install && !before.trim_start().starts_with('#'))
+    })
+}
+
+/// The objects of a file that may say how Flux is started.
+fn objects_of(bytes: &[u8], file: &RepoPath) -> Vec<(Value, Origin)> {
+    let mut text = String::from_utf8_lossy(bytes);
     let flux_objects =
         text.contains("toolkit.fluxcd.io/") && (text.contains("path:") || text.contains("url:"));
     let instance = text.contains("FluxInstance") || text.contains("instance:");
@@ -169,6 +235,33 @@ fn objects_of(tree: &dyn Tree, file: &RepoPath) -> Vec<(Value, Origin)> {
     objects
         .flat_map(|(object, origin)| with_inline_values(object, origin))
         .collect()
+}
+
+/// The objects in the files of a directory, unrendered.
+pub(crate) fn data_below(tree: &dyn Tree, directory: &RepoPath) -> Vec<(Value, Origin)> {
+    let files = tree.list(directory).unwrap_or_default();
+    let files = files
+        .into_iter()
+        .filter(|(name, kind)| {
+            *kind == EntryKind::File && (name.ends_with(".yaml") || name.ends_with(".yml"))
+        })
+        .map(|(name, _)| directory.join_clamped(&name));
+    let read = |file: RepoPath| {
+        let bytes = tree.read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let documents = firstpass_yaml::parse_all(&text).unwrap_or_default();
+        let object = move |document: firstpass_yaml::Document| {
+            let origin = Origin {
+                file: file.as_str().to_owned(),
+                document: document.index,
+                line: document.root.mark.line,
+                steps: Vec::new(),
+            };
+            Some((document.root.to_json().ok()?, origin))
+        };
+        documents.into_iter().filter_map(object).collect::<Vec<_>>()
+    };
+    files.flat_map(read).collect()
 }
 
 /// A helmfile may hold the values of its releases: these are looked at as if they were files.
@@ -208,4 +301,48 @@ fn holds_its_own_file(kustomization: &Kustomization, file: &RepoPath) -> bool {
         && kustomization.spec.source_ref.is_some()
         && file.is_within(&path)
         && (!path.is_root() || is_flux_system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn api_versions_are_switched_on() {
+        let talos = "apiServer:\n  extraArgs:\n    runtime-config: admissionregistration.k8s.io/v1beta1=true,api/alpha=true\n";
+        assert_eq!(
+            switched_on(talos),
+            ["admissionregistration.k8s.io/v1beta1", "api/alpha"]
+        );
+        let k3s = "kube-apiserver-arg:\n  - \"runtime-config=resource.k8s.io/v1beta1=true\"\n";
+        assert_eq!(switched_on(k3s), ["resource.k8s.io/v1beta1"]);
+        assert!(switched_on("a/b=true").is_empty());
+    }
+
+    #[test]
+    fn published_manifests_name_a_version() {
+        let version = |text: &str| installed_version(text).map(|version| version.to_string());
+        let found = Some("2.8.3".to_owned());
+        assert_eq!(
+            version("resources:\n  - github.com/fluxcd/flux2/manifests/install?ref=v2.8.3\n"),
+            found
+        );
+        assert_eq!(
+            version("- https://github.com/fluxcd/flux2//manifests/install?timeout=90s&ref=v2.8.3"),
+            found
+        );
+        assert_eq!(
+            version("- 'https://github.com/fluxcd/flux2/releases/download/v2.8.3/install.yaml'"),
+            found
+        );
+        assert_eq!(
+            version("# - github.com/fluxcd/flux2/manifests/install?ref=v2.8.3"),
+            None
+        );
+        assert_eq!(
+            version("- github.com/fluxcd/flux2/manifests/install?ref=main"),
+            None
+        );
+        assert_eq!(version("- github.com/fluxcd/flux2/rfcs?ref=v2.8.3"), None);
+    }
 }

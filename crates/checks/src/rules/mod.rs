@@ -1,6 +1,7 @@
 //! The rules, one file each, and the words that some of them share.
 
 pub(crate) mod api_version_deprecated;
+pub(crate) mod api_version_off;
 pub(crate) mod build_failed;
 pub(crate) mod chart_kind_in_same_pass;
 pub(crate) mod ciphertext_applied;
