@@ -47,7 +47,7 @@ fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
             "a Flux Kustomization whose source does not exist applies nothing, on any attempt. A `sourceRef` without a \
              namespace means the namespace of the Flux Kustomization",
         )
-        .with_help(format!("correct the name or the namespace: `{meant}`"))
+        .with_help(format!("correct the kind, the name or the namespace: `{meant}`"))
         .at(input.place_in_tier(tier, &["spec", "sourceRef", "name"]));
     let index = input.graph.tiers.find(&tier.name)?;
     Some(finding.with_blocks(input.blocked_by(index, false)))
@@ -102,7 +102,7 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
     let meant = misnamed_source(input.cluster, &source);
     let hint = hint(meant.as_ref());
     let help = match &meant {
-        Some(meant) => format!("correct the name or the namespace: `{meant}`"),
+        Some(meant) => format!("correct the kind, the name or the namespace: `{meant}`"),
         None => format!("bring `{source}`, or correct the reference"),
     };
     let path: &[&str] = if read.spec.chart_ref.is_some() {
