@@ -53,7 +53,7 @@ pub(crate) fn detect(repository: &Repository, entry: &Entry, options: &Options, 
             }
         }
     }
-    if let Some(instance) = instance_of(repository, entry) {
+    if let Some(instance) = instance_of(repository, entry).or_else(|| instance_for_all(repository)) {
         for (controller, args) in args_of_patches(&instance.patches) {
             take(&mut settings, controller, &args);
         }
@@ -118,6 +118,15 @@ fn instance_of<'r>(repository: &'r Repository, entry: &'r Entry) -> Option<&'r F
         .iter()
         .find(|found| below(&found.origin.file));
     found.map(|found| &found.what)
+}
+
+/// The description of Flux that lies elsewhere, such as in a bootstrap stage, if there is only one way to set it up.
+fn instance_for_all(repository: &Repository) -> Option<&FluxInstance> {
+    let mut instances = repository.survey().instances.iter().map(|found| &found.what);
+    let first = instances.next()?;
+    let same =
+        |other: &FluxInstance| other.patches == first.patches && other.multitenant == first.multitenant;
+    instances.all(same).then_some(first)
 }
 
 /// Values of the flux-instance chart anywhere, such as those of a bootstrap stage, if they agree.
