@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &OrderArgs) -> Result<Exit, Failure> {
     let style = show::style(&arguments.common.output);
     let (text, exit) = match &arguments.check {
         Some(file) => {
-            let checks = check(&session, file)?;
+            let checks = check(&session, file, arguments.common.file_limit)?;
             let exit = exit_if(checks.iter().any(|check| !check.problems.is_empty()));
             match format {
                 Format::Text => (order_check_to_text(&checks, style), exit),
@@ -122,8 +122,8 @@ fn comes_after(script: &Script, tier: &TierName, other: &TierName) -> bool {
     tiers.before(tier).certainty(other).is_some() || tiers.gated(tier).contains(&other)
 }
 
-fn check(session: &Session, file: &Path) -> Result<Vec<ShownCheck>, Failure> {
-    let text = String::from_utf8_lossy(&prepare::read(file)?).into_owned();
+fn check(session: &Session, file: &Path, file_limit: Option<u64>) -> Result<Vec<ShownCheck>, Failure> {
+    let text = String::from_utf8_lossy(&prepare::read(file, file_limit)?).into_owned();
     let check = |entry| {
         let prepared = session.prepare(entry, &[]);
         let list = find_list(&text, &prepared.graph.tiers).ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! From arguments to clusters that are rendered, staged and ordered: what every verb about clusters begins with.
 
 use std::cell::OnceCell;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use firstpass_object::GroupKind;
 use firstpass_order::OrderGraph;
 use firstpass_rehearse::Script;
 use firstpass_render::{Config, Entry, Options, RenderedCluster, Repository, RuleLevel, render_cluster};
-use firstpass_source::{RepoPath, Tree, WorkTree};
+use firstpass_source::{FILE_LIMIT_BYTES, RepoPath, Tree, WorkTree};
 
 use crate::args::{Choice, Common};
 use crate::exit::Failure;
@@ -52,7 +53,7 @@ impl Session {
         let root = paths::root(common.root.as_deref())?;
         let tree: Arc<dyn Tree> =
             Arc::from(paths::open(&root, common.overlay.as_deref(), common.file_limit)?);
-        let mut repository = open_repository(tree, common.config.as_deref())?;
+        let mut repository = open_repository(tree, common.config.as_deref(), common.file_limit)?;
         let outside: Vec<String> = repository
             .outside_sources()
             .into_iter()
@@ -68,7 +69,7 @@ impl Session {
             })?;
             repository.add_outside_source(&outside, Arc::new(tree));
         }
-        let knowledge = knowledge(&repository, &common.knowledge)?;
+        let knowledge = knowledge(&repository, &common.knowledge, common.file_limit)?;
         let entries = entries(&root, &repository, &common.entries)?;
         entries
             .iter()
@@ -186,18 +187,26 @@ impl Session {
     }
 }
 
-fn open_repository(tree: Arc<dyn Tree>, config: Option<&Path>) -> Result<Repository, Failure> {
+fn open_repository(
+    tree: Arc<dyn Tree>,
+    config: Option<&Path>,
+    file_limit: Option<u64>,
+) -> Result<Repository, Failure> {
     let Some(path) = config else {
         return Repository::open(tree).map_err(|error| Failure::input(error.to_string()));
     };
-    let bytes = read(path)?;
-    let config = Config::parse(&bytes, &RepoPath::clamped(&path.display().to_string()))
+    let bytes = read(path, file_limit)?;
+    let config = Config::parse(&bytes, &path.display().to_string())
         .map_err(|error| Failure::input(error.to_string()))?;
     Ok(Repository::with_config(tree, config))
 }
 
 /// The built-in knowledge, then the files that the configuration names, then those of the command line.
-fn knowledge(repository: &Repository, files: &[PathBuf]) -> Result<Arc<Knowledge>, Failure> {
+fn knowledge(
+    repository: &Repository,
+    files: &[PathBuf],
+    file_limit: Option<u64>,
+) -> Result<Arc<Knowledge>, Failure> {
     let mut knowledge = Knowledge::builtin();
     let tree = repository.tree();
     for pattern in &repository.config().knowledge {
@@ -214,7 +223,7 @@ fn knowledge(repository: &Repository, files: &[PathBuf]) -> Result<Arc<Knowledge
         }
     }
     for path in files {
-        let bytes = read(path)?;
+        let bytes = read(path, file_limit)?;
         let text = String::from_utf8_lossy(&bytes);
         let name = path.display().to_string();
         knowledge = Arc::new(
@@ -288,10 +297,25 @@ fn is_kubernetes_version(version: &str) -> bool {
     parts.next() == Some("1") && parts.next().is_some_and(|minor| minor.parse::<u16>().is_ok())
 }
 
+/// Reads a file that need not lie in the repository, a pipe included, up to the limit for files.
 #[expect(
     clippy::disallowed_methods,
     reason = "files named on the command line need not lie in the repository"
 )]
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::input(format!("cannot read `{}`: {error}", path.display())))
+pub(crate) fn read(path: &Path, file_limit: Option<u64>) -> Result<Vec<u8>, Failure> {
+    let limit = file_limit.unwrap_or(FILE_LIMIT_BYTES);
+    let refused =
+        |error: std::io::Error| Failure::input(format!("cannot read `{}`: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(refused)?;
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(refused)?;
+    if bytes.len() as u64 > limit {
+        return Err(Failure::input_with_help(
+            format!("`{}` has more bytes than the limit of {limit}", path.display()),
+            "if that is meant, allow more with `--file-limit`",
+        ));
+    }
+    Ok(bytes)
 }

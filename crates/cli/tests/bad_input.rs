@@ -293,3 +293,53 @@ fn wrong_usage_is_exit_2_with_help() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `clusters`"));
 }
+
+/// What is said about an option that names a file, on standard error.
+fn said(repository: &Repository, arguments: &[&str]) -> String {
+    let output = firstpass(
+        &repository.root,
+        &[&["check", "clusters/prod"], arguments].concat(),
+    );
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn files_that_options_name_are_told_by_the_name_that_was_typed() {
+    let repository = Repository::new("named");
+    for (text, message) in [
+        ("charts: {\n", ":1:9: unclosed bracket '{'"),
+        (
+            "charts: []\ncharts: []\n",
+            ":2:1: the key `charts` is there twice, first in line 1",
+        ),
+    ] {
+        repository.write("own/knowledge.yaml", text);
+        let file = repository.root.join("own/knowledge.yaml");
+        let file = file.to_str().unwrap();
+        assert_eq!(
+            said(&repository, &["--knowledge", file]),
+            format!("error: {file}{message}\n")
+        );
+    }
+    repository.write("own/config.yaml", "clusters:\n  a: {path: a}\n  a: {path: b}\n");
+    let file = repository.root.join("own/config.yaml");
+    let file = file.to_str().unwrap();
+    assert_eq!(
+        said(&repository, &["--config", file]),
+        format!("error: {file}:3:3: `clusters`: the key `a` is there twice, first in line 2\n")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let repository = Repository::new("endless");
+    for option in ["--knowledge", "--config"] {
+        let said = said(&repository, &[option, "/dev/zero", "--file-limit", "100000"]);
+        assert!(
+            said.contains("`/dev/zero` has more bytes than the limit of 100000"),
+            "{said}"
+        );
+    }
+}

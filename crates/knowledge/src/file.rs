@@ -67,12 +67,8 @@ pub(crate) struct File {
 impl File {
     /// Reads a file; more documents in one text are more sections.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<File>, Error> {
-        let documents = firstpass_yaml::parse_all(text).map_err(|error| Error {
-            file: name.to_owned(),
-            line: error.mark.line,
-            column: error.mark.column,
-            message: error.to_string(),
-        })?;
+        let documents =
+            firstpass_yaml::parse_all(text).map_err(|error| Error::new(name, error.mark, error.message))?;
         let nodes = documents
             .iter()
             .map(|document| &document.root)

@@ -188,7 +188,7 @@ impl Config {
     pub fn read(tree: &dyn Tree) -> Result<Config, ConfigError> {
         let path = RepoPath::clamped(CONFIG_FILE);
         match tree.read(&path) {
-            Ok(bytes) => Config::parse(&bytes, &path),
+            Ok(bytes) => Config::parse(&bytes, path.as_str()),
             Err(ReadError::NotFound(_)) => Ok(Config::default()),
             Err(error) => Err(ConfigError {
                 location: None,
@@ -197,13 +197,13 @@ impl Config {
         }
     }
 
-    /// Reads the text of a configuration file.
+    /// Reads the text of a configuration file. `file` is what the file is called in errors.
     ///
     /// # Errors
     /// The first thing in it that cannot be used, with its place.
-    pub fn parse(bytes: &[u8], file: &RepoPath) -> Result<Config, ConfigError> {
+    pub fn parse(bytes: &[u8], file: &str) -> Result<Config, ConfigError> {
         let error = |mark: Mark, message: String| ConfigError {
-            location: Some(Location::new(file.as_str(), mark.line.max(1), mark.column.max(1))),
+            location: Some(Location::new(file, mark.line.max(1), mark.column.max(1))),
             message,
         };
         let text = firstpass_yaml::decode(bytes).map_err(|e| error(e.mark, e.message))?;
@@ -239,7 +239,7 @@ impl Config {
     }
 
     /// Remembers where expressions and patterns are written, for findings about them.
-    fn place(&mut self, root: &Node, file: &RepoPath) -> Result<(), ConfigError> {
+    fn place(&mut self, root: &Node, file: &str) -> Result<(), ConfigError> {
         let at = |keys: &[&str]| {
             let step = |node: &Node, key: &&str| match &node.kind {
                 NodeKind::Seq(items) => items.get(key.parse::<usize>().ok()?).cloned(),
@@ -247,7 +247,7 @@ impl Config {
             };
             let found = keys.iter().try_fold(root.clone(), |node, key| step(&node, key));
             let mark = found.map_or(Mark::NONE, |node| node.mark);
-            Location::new(file.as_str(), mark.line.max(1), mark.column.max(1))
+            Location::new(file, mark.line.max(1), mark.column.max(1))
         };
         for (index, invariant) in self.invariants.iter_mut().enumerate() {
             invariant.location = Some(at(&["invariants", &index.to_string(), "expr"]));
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse(text.as_bytes(), &RepoPath::clamped(CONFIG_FILE)).map_err(|error| error.to_string())
+        Config::parse(text.as_bytes(), CONFIG_FILE).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -329,6 +329,10 @@ rules: {remote-base: warning}
     #[test]
     fn mistakes_are_named_with_their_place() {
         let table = [
+            (
+                "rules: {remote-base: warning}\nrules: {}",
+                "firstpass.yaml:2:1: the key `rules` is there twice, first in line 1",
+            ),
             (
                 "cluster: {}",
                 "firstpass.yaml:1:1: unknown key `cluster`; did you mean `clusters`?",

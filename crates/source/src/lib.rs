@@ -17,7 +17,7 @@ pub use glob::glob;
 pub use memory::MemoryTree;
 pub use overlay::OverlayTree;
 pub use path::{EscapesRoot, RepoPath};
-pub use work_tree::WorkTree;
+pub use work_tree::{FILE_LIMIT_BYTES, WorkTree};
 
 /// A tree of files below one root.
 ///

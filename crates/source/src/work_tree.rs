@@ -10,7 +10,7 @@ use crate::{EntryKind, ReadError, RepoPath, Tree};
 
 /// Larger files are refused unless the caller sets another limit: a cluster cannot hold an object of this size, and a
 /// repository that nobody vetted should not decide how much memory a check takes.
-const FILE_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
+pub const FILE_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A directory on disk, read as it is now.
 #[derive(Clone, Debug)]

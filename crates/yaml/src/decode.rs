@@ -3,13 +3,14 @@
 //! An unknown key or variant is an error at its place that names the nearest known one. Texts keep their spelling:
 //! `since: 1.60` read into a string is `1.60`. Nothing at all (`key:` and no value) reads as an empty mapping.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
 use serde_json::Value;
 
-use crate::{Mark, Node, NodeKind, Scalar, Tag};
+use crate::{Map, Mark, Node, NodeKind, Scalar, Tag};
 
 /// Why a tree does not fit the type, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,11 +153,14 @@ impl<'de> de::Deserializer<'de> for NodeDecoder<'_> {
             NodeKind::Seq(items) => visitor.visit_seq(Items {
                 items: items.iter().enumerate(),
             }),
-            NodeKind::Map(map) => visitor.visit_map(Pairs {
-                pairs: map.iter(),
-                known: self.known,
-                value: None,
-            }),
+            NodeKind::Map(map) => {
+                only_once(map)?;
+                visitor.visit_map(Pairs {
+                    pairs: map.iter(),
+                    known: self.known,
+                    value: None,
+                })
+            }
         };
         result.map_err(|error| error.at(self.node.mark))
     }
@@ -250,6 +254,21 @@ impl<'de> de::Deserializer<'de> for NodeDecoder<'_> {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
         tuple tuple_struct identifier ignored_any
     }
+}
+
+/// Of a key that stands there twice, one value would be dropped without a word.
+fn only_once(map: &Map) -> Result<(), DecodeError> {
+    let mut seen: BTreeMap<&str, Mark> = BTreeMap::new();
+    for (key, _) in map.iter() {
+        let Some(name) = key.as_scalar().map(|scalar| scalar.text.as_str()) else {
+            continue;
+        };
+        if let Some(first) = seen.insert(name, key.mark) {
+            let message = format!("the key `{name}` is there twice, first in line {}", first.line);
+            return Err(<DecodeError as de::Error>::custom(message).at(key.mark));
+        }
+    }
+    Ok(())
 }
 
 struct Items<'n> {
@@ -377,6 +396,27 @@ mod tests {
         assert_eq!(sample.counts, [3, 4]);
         assert!(sample.more.is_empty());
         assert_eq!(sample.note, Some(serde_json::json!({"on": true})));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_an_error_wherever_it_is() {
+        for (text, message) in [
+            (
+                "since: a\nmode: fast\nsince: b\n",
+                "3:1: the key `since` is there twice, first in line 1",
+            ),
+            (
+                "since: a\nmode: fast\nmore:\n  x: {since: a, mode: fast}\n  x: {since: b, mode: slow}\n",
+                "5:3: `more`: the key `x` is there twice, first in line 4",
+            ),
+            (
+                "since: a\nmode: fast\nnote:\n  - {b: 1, b: 2}\n",
+                "4:12: `note.0`: the key `b` is there twice, first in line 4",
+            ),
+        ] {
+            let node = crate::parse_one(text).unwrap();
+            assert_eq!(from_node::<Sample>(&node).unwrap_err().to_string(), message);
+        }
     }
 
     #[test]
