@@ -10,6 +10,8 @@
 //! difference. [`RULES`] is the one list of them: name, summary, level, verdict, page and check. The page of a rule
 //! (`docs/rules/NAME.md`) holds a bad and a good example, small repositories that the tests run.
 //!
+//! [`Suppressions`] take findings out of account that somebody has accepted, and tell of suppressions that are wrong.
+//!
 //! Absent on purpose: the verdict of a cluster (`diagnostics` draws it from the findings), levels by configuration, time.
 
 mod coverage;
@@ -21,6 +23,7 @@ mod pods;
 mod registry;
 mod rules;
 mod shell;
+mod suppress;
 mod texts;
 mod uses;
 mod validation;
@@ -33,6 +36,7 @@ pub use fleet::Fleet;
 pub use input::CheckInput;
 pub(crate) use input::Context;
 pub use registry::{RULES, Rule, Status, rule};
+pub use suppress::{Looked, Suppressions};
 
 use firstpass_diagnostics::Finding;
 

@@ -116,6 +116,9 @@ pub static RULES: &[&Rule] = &[
     &virt_class_incapable::RULE,
     &vm_disk_not_migratable::RULE,
     &vm_blocks_drain::RULE,
+    // About suppressions of the others.
+    &suppression_invalid::RULE,
+    &suppression_unused::RULE,
     // Worth knowing.
     &api_version_deprecated::RULE,
     &api_version_off::RULE,

@@ -1,6 +1,6 @@
 //! `firstpass check`: the rules, from the files alone.
 
-use firstpass_diagnostics::{ClusterReport, Verdict};
+use firstpass_diagnostics::ClusterReport;
 use firstpass_report::Places;
 
 use crate::args::CheckArgs;
@@ -19,36 +19,29 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
     for entry in &session.entries {
         let prepared = session.prepare_with_coverage(entry);
         let mut report = ClusterReport {
-            entry: entry.path().to_owned(),
-            verdict: Verdict::Converges,
-            seed: 0,
-            schedules: 0,
-            duration_s: None,
             baseline: prepared.stage.report(),
             assumptions: [
                 prepared.cluster.assumptions.clone(),
                 prepared.stage.assumptions.clone(),
             ]
             .concat(),
-            faults: Vec::new(),
-            sampled: None,
-            critical_path: Vec::new(),
-            tiers: Vec::new(),
-            effects: Vec::new(),
             coverage: prepared.coverage,
             findings: prepared.findings,
+            ..ClusterReport::new(entry.path())
         };
         report.conclude();
         show::add_places(&mut places, &report, &prepared.cluster);
         clusters.push(report);
     }
+    let rules = show::static_rules();
+    session.suppress(&mut clusters, &rules);
     show::report(
         "check",
         clusters,
         &Shown {
             session: &session,
             places: &places,
-            rules: &show::static_rules(),
+            rules: &rules,
         },
         &arguments.common.output,
         arguments.fail.fail_on,

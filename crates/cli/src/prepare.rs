@@ -6,25 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firstpass_baseline::{Stage, StageOptions};
-use firstpass_checks::{CheckInput, Fleet};
-use firstpass_diagnostics::{Coverage, Finding, Severity};
+use firstpass_checks::{CheckInput, Fleet, Looked, Suppressions};
+use firstpass_diagnostics::{ClusterReport, Coverage, Finding, Location, Severity};
 use firstpass_flux::FluxVersion;
 use firstpass_knowledge::Knowledge;
 use firstpass_object::GroupKind;
 use firstpass_order::OrderGraph;
 use firstpass_rehearse::Script;
 use firstpass_render::{Config, Entry, Options, RenderedCluster, Repository, RuleLevel, render_cluster};
+use firstpass_report::RuleInfo;
 use firstpass_source::{FILE_LIMIT_BYTES, RepoPath, Tree, WorkTree};
 
 use crate::args::{Choice, Common};
 use crate::exit::Failure;
 use crate::repository as paths;
+use crate::show;
 
 /// A repository, opened, with the clusters that were asked for.
 pub(crate) struct Session {
     pub(crate) repository: Repository,
     pub(crate) knowledge: Arc<Knowledge>,
     pub(crate) entries: Vec<Entry>,
+    /// Whether these are all clusters of the repository.
+    pub(crate) all_clusters: bool,
     /// The root of the repository, as given or found.
     pub(crate) root: PathBuf,
     /// The clusters that share a base, rendered when the rules ask for them.
@@ -88,10 +92,16 @@ impl Session {
                 "write it like `1.36`",
             ));
         }
+        let all_clusters = repository.entries().iter().all(|entry| {
+            let mut asked = entries.iter();
+            asked.any(|asked| asked.directory == entry.directory)
+        });
+        levels_are_of_rules(repository.config())?;
         Ok(Session {
             repository,
             knowledge,
             entries,
+            all_clusters,
             root,
             fleet: OnceCell::new(),
             flux,
@@ -167,6 +177,30 @@ impl Session {
         }
     }
 
+    /// Takes suppressed findings out of the concluded reports of these entries, and adds what is wrong with suppressions
+    /// to the first. `rules` are those that were looked at.
+    pub(crate) fn suppress(&self, reports: &mut [ClusterReport], rules: &[RuleInfo]) {
+        let known = show::all_rules();
+        let mut suppressions = Suppressions::read(&self.repository, known.iter().map(|rule| rule.name));
+        for (report, entry) in reports.iter_mut().zip(&self.entries) {
+            suppressions.apply(&self.repository, entry.cluster.as_deref(), report);
+        }
+        let off = |rule: &&str| self.repository.config().rules.get(*rule) == Some(&RuleLevel::Off);
+        let looked: Vec<&str> = rules
+            .iter()
+            .map(|rule| rule.name)
+            .filter(|rule| !off(rule))
+            .collect();
+        let leftovers = suppressions.leftovers(Looked {
+            rules: &looked,
+            all_clusters: self.all_clusters,
+        });
+        if let Some(report) = reports.first_mut() {
+            report.findings.extend(self.at_their_levels(leftovers));
+            report.conclude();
+        }
+    }
+
     /// Findings at the levels of the configuration. What somebody has turned down to information implies nothing.
     pub(crate) fn at_their_levels(&self, findings: Vec<Finding>) -> Vec<Finding> {
         let levels = &self.repository.config().rules;
@@ -199,6 +233,27 @@ fn open_repository(
     let config = Config::parse(&bytes, &path.display().to_string())
         .map_err(|error| Failure::input(error.to_string()))?;
     Ok(Repository::with_config(tree, config))
+}
+
+/// A level for a rule that does not exist would change nothing without a word.
+fn levels_are_of_rules(config: &Config) -> Result<(), Failure> {
+    let names: Vec<&str> = show::all_rules().iter().map(|rule| rule.name).collect();
+    let Some((unknown, place)) = config
+        .rule_places
+        .iter()
+        .find(|(name, _)| !names.contains(&name.as_str()))
+    else {
+        return Ok(());
+    };
+    let help = match firstpass_yaml::nearest(unknown, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`firstpass explain` lists the rules".to_owned(),
+    };
+    let Location {
+        file, line, column, ..
+    } = place;
+    let message = format!("{file}:{line}:{column}: `rules`: there is no rule `{unknown}`");
+    Err(Failure::input_with_help(message, help))
 }
 
 /// The built-in knowledge, then the files that the configuration names, then those of the command line.

@@ -72,6 +72,8 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         show::add_places(&mut places, &report, &prepared.cluster);
         reports.push(report);
     }
+    let rules = show::all_rules();
+    session.suppress(&mut reports, &rules);
     if let Some(file) = &arguments.trace {
         output::write(&traces, Some(file))?;
     }
@@ -85,7 +87,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         &Shown {
             session: &session,
             places: &places,
-            rules: &show::all_rules(),
+            rules: &rules,
         },
         &arguments.common.output,
         arguments.fail.fail_on,

@@ -13,7 +13,7 @@ mod sampled;
 pub use finding::{Finding, Location, ObjectRef, Severity, Side, Verdict};
 pub use gate::{BlastRadius, Proof, ProofLevel};
 pub use report::{
-    Assumption, Baseline, ClusterReport, Coverage, Effect, Report, SCHEMA_VERSION, Tier, TierState, Tool,
-    WaitingFor, WaitingOn,
+    Assumption, Baseline, ClusterReport, Coverage, Effect, Report, SCHEMA_VERSION, SuppressedBy,
+    SuppressedFinding, Tier, TierState, Tool, WaitingFor, WaitingOn,
 };
 pub use sampled::{Frequency, Leg, Sampled, ScheduleDuration, ScheduleOutcome};

@@ -3,7 +3,7 @@
 use firstpass_object::TierName;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlastRadius, Finding, Leg, Proof, Sampled, Severity, Verdict};
+use crate::{BlastRadius, Finding, Leg, Location, Proof, Sampled, Severity, Verdict};
 
 /// Version of the report's shape. It grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -65,6 +65,32 @@ pub struct ClusterReport {
     pub coverage: Vec<Coverage>,
     /// The findings, most severe first.
     pub findings: Vec<Finding>,
+    /// Findings that somebody has accepted: they count neither for the verdict nor for the exit status.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<SuppressedFinding>,
+}
+
+/// A finding that somebody has accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuppressedFinding {
+    /// The finding.
+    pub finding: Finding,
+    /// In which way.
+    pub by: SuppressedBy,
+    /// Why it was accepted.
+    pub reason: String,
+    /// Where that is written.
+    pub location: Location,
+}
+
+/// The ways to suppress a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SuppressedBy {
+    /// A comment in the file.
+    Comment,
+    /// An entry of `firstpass.yaml`.
+    Configuration,
 }
 
 /// What was there before Flux's first pass.
@@ -245,6 +271,27 @@ impl Report {
 }
 
 impl ClusterReport {
+    /// A report about a cluster of which nothing is known yet.
+    pub fn new(entry: impl Into<String>) -> ClusterReport {
+        ClusterReport {
+            entry: entry.into(),
+            verdict: Verdict::Converges,
+            seed: 0,
+            schedules: 0,
+            duration_s: None,
+            baseline: Baseline::default(),
+            assumptions: Vec::new(),
+            faults: Vec::new(),
+            sampled: None,
+            critical_path: Vec::new(),
+            tiers: Vec::new(),
+            effects: Vec::new(),
+            coverage: Vec::new(),
+            findings: Vec::new(),
+            suppressed: Vec::new(),
+        }
+    }
+
     /// Puts findings and assumptions in their final order and draws the verdict from the findings: the most severe one
     /// that a finding implies, never less than `self.verdict`.
     pub fn conclude(&mut self) {

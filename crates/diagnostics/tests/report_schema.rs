@@ -2,8 +2,8 @@
 
 use firstpass_diagnostics::{
     Assumption, Baseline, BlastRadius, ClusterReport, Effect, Finding, Frequency, Leg, Location, Proof,
-    ProofLevel, Report, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Side, Tier, TierState, Verdict,
-    WaitingFor, WaitingOn,
+    ProofLevel, Report, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Side, SuppressedBy,
+    SuppressedFinding, Tier, TierState, Verdict, WaitingFor, WaitingOn,
 };
 use firstpass_object::{ObjectId, TierName};
 use serde_json::{Value, json};
@@ -121,7 +121,13 @@ fn full_report() -> Report {
             cause: Some("it left the repository".to_owned()),
             precondition: None,
         }],
-        findings: vec![finding],
+        findings: vec![finding.clone()],
+        suppressed: vec![SuppressedFinding {
+            finding,
+            by: SuppressedBy::Comment,
+            reason: "it is so".to_owned(),
+            location: Location::new("a.yaml", 3, 1),
+        }],
     };
     Report::new("plan", "0.1.0", vec![cluster])
 }
@@ -144,6 +150,8 @@ fn what_the_schema_forbids_is_noticed() {
         ("/clusters/0/verdict", json!("fine")),
         ("/clusters/0/tiers/0/waiting_on/0/for", json!("godot")),
         ("/clusters/0/findings/0/object", json!("no slash")),
+        ("/clusters/0/suppressed/0/by", json!("nobody")),
+        ("/clusters/0/suppressed/0/finding/severity", json!("bad")),
         ("/schema_version", json!(2)),
     ] {
         let mut report = serde_json::to_value(full_report()).unwrap();

@@ -50,6 +50,7 @@ pub(crate) fn of_run(
         effects: Vec::new(),
         coverage: Vec::new(),
         findings: findings::of_run(script, explainer),
+        suppressed: Vec::new(),
     }
 }
 

@@ -35,6 +35,41 @@ pub struct Config {
     /// Levels of rules.
     #[serde(default)]
     pub rules: BTreeMap<String, RuleLevel>,
+    /// Findings that are accepted.
+    #[serde(default)]
+    pub suppress: Vec<SuppressConfig>,
+    /// Where each of `rules` is written.
+    #[serde(skip)]
+    pub rule_places: BTreeMap<String, Location>,
+}
+
+/// Findings of one rule that are accepted where everything that is given fits.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuppressConfig {
+    /// The rule.
+    pub rule: String,
+    /// The files in which they are shown, as a glob pattern from the root.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Their tier, as `namespace/name`.
+    #[serde(default)]
+    pub tier: Option<String>,
+    /// Their object, as `Kind/name` or `Kind/namespace/name`.
+    #[serde(default)]
+    pub object: Option<String>,
+    /// Their cluster: its entry, or its name under `clusters`.
+    #[serde(default)]
+    pub cluster: Option<String>,
+    /// Why they are accepted.
+    pub reason: String,
+    /// Where this is written.
+    #[serde(skip, default = "nowhere")]
+    pub location: Location,
+}
+
+fn nowhere() -> Location {
+    Location::new(CONFIG_FILE, 0, 0)
 }
 
 /// One cluster.
@@ -235,7 +270,34 @@ impl Config {
             }
         }
         config.place(&root, file)?;
+        config.place_rules_and_suppressions(&root, file)?;
         Ok(config)
+    }
+
+    /// Remembers where levels and suppressions are written, and checks that the latter are about something.
+    fn place_rules_and_suppressions(&mut self, root: &Node, file: &str) -> Result<(), ConfigError> {
+        let at = |mark: Mark| Location::new(file, mark.line.max(1), mark.column.max(1));
+        for name in self.rules.keys() {
+            let rules = root.at(&["rules"]).and_then(Node::as_map);
+            let mark = rules.and_then(|rules| Some(rules.key(name)?.mark));
+            self.rule_places
+                .insert(name.clone(), at(mark.unwrap_or(Mark::NONE)));
+        }
+        let entries = root.at(&["suppress"]).and_then(Node::as_seq);
+        for (entry, node) in self.suppress.iter_mut().zip(entries.into_iter().flatten()) {
+            entry.location = at(node.mark);
+            if entry.file.is_none() && entry.tier.is_none() && entry.object.is_none() {
+                return Err(ConfigError {
+                    location: Some(at(node.mark)),
+                    message: format!(
+                        "the suppression of `{rule}` says nowhere what it is about: give `file`, `tier` or `object`, or \
+                         turn the rule off with `rules: {{{rule}: off}}`",
+                        rule = entry.rule
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Remembers where expressions and patterns are written, for findings about them.
@@ -340,6 +402,11 @@ rules: {remote-base: warning}
             (
                 "clusters:\n  prod: {path: a, flux: latest}",
                 "firstpass.yaml:2:25: `latest` is no version of Flux 2; write it like `2.9` or `2.9.4`",
+            ),
+            (
+                "suppress:\n  - {rule: remote-base, reason: so}",
+                "firstpass.yaml:2:5: the suppression of `remote-base` says nowhere what it is about: give `file`, `tier` or \
+                 `object`, or turn the rule off with `rules: {remote-base: off}`",
             ),
             (
                 "clusters: {prod: {path: a, sources: {GitRepository/infra: {path: b}}}}",

@@ -24,6 +24,8 @@ pins:
   - {name: talos, places: [{file: talos/*.yaml, pattern: "v([0-9.]+)"}]}
 knowledge: [knowledge/*.yaml]
 rules: {remote-base: warning, unrendered: "off"}
+suppress:
+  - {rule: remote-base, file: "apps/**", tier: flux-system/apps, object: ConfigMap/a/b, cluster: prod, reason: it is so}
 "#;
 
 fn validator() -> jsonschema::Validator {
@@ -57,6 +59,12 @@ fn both_refuse_the_same_mistakes() {
         ("remote-base: warning", "remote-base: loud"),
         ("base: clusters/base", "bases: clusters/base"),
         ("pattern: ", "regex: "),
+        (", reason: it is so", ""),
+        ("object: ConfigMap/a/b", "objects: ConfigMap/a/b"),
+        (
+            "file: \"apps/**\", tier: flux-system/apps, object: ConfigMap/a/b, ",
+            "",
+        ),
     ] {
         assert!(FULL.contains(right), "{right}");
         let broken = FULL.replacen(right, wrong, 1);

@@ -32,6 +32,13 @@ pub(crate) fn entry(cluster: &ClusterReport) -> &str {
 
 /// The verdict in a few words of this cluster.
 pub(crate) fn consequence(cluster: &ClusterReport) -> String {
+    match cluster.suppressed.len() {
+        0 => result(cluster),
+        count => format!("{}, {count} suppressed", result(cluster)),
+    }
+}
+
+fn result(cluster: &ClusterReport) -> String {
     let total = cluster.tiers.len();
     let in_state = |state: TierState| cluster.tiers.iter().filter(|tier| tier.state == state).count();
     if total == 0 {

@@ -23,7 +23,7 @@ pub fn to_junit(report: &Report, context: Context<'_>) -> String {
         .clusters
         .iter()
         .map(|cluster| suite_of(report, cluster, context));
-    document(&name, suites.collect())
+    document(&name, &suites.collect::<Vec<_>>())
 }
 
 /// One named test and what came of it.
@@ -59,7 +59,7 @@ pub(crate) struct Suite {
 }
 
 /// A document of suites.
-pub(crate) fn document(name: &str, suites: Vec<Suite>) -> String {
+pub(crate) fn document(name: &str, suites: &[Suite]) -> String {
     let count = |of: fn(&Outcome) -> bool| {
         let cases = suites.iter().flat_map(|suite| &suite.cases);
         cases.filter(|case| of(&case.outcome)).count()
@@ -265,11 +265,19 @@ fn rule_case(cluster: &ClusterReport, name: &str, context: Context<'_>) -> Case 
             text: paragraphs(&failing),
         },
     };
+    let mut output = paragraphs(&others);
+    for suppressed in cluster.suppressed.iter().filter(|it| it.finding.rule == name) {
+        let _ = writeln!(
+            output,
+            "suppressed: {} ({})",
+            suppressed.finding.message, suppressed.reason
+        );
+    }
     Case {
         class: "rules".to_owned(),
         name: name.to_owned(),
         outcome,
-        output: paragraphs(&others),
+        output,
     }
 }
 

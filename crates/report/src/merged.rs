@@ -1,6 +1,6 @@
 //! A finding in a file that several clusters share is one finding for whoever looks at files: code hosts and reviewers.
 
-use firstpass_diagnostics::{Finding, Location, Report, Severity};
+use firstpass_diagnostics::{Finding, Location, Report, Severity, SuppressedFinding};
 use firstpass_object::TierName;
 
 /// A finding and the clusters that have it.
@@ -9,6 +9,8 @@ pub(crate) struct Merged<'r> {
     pub(crate) finding: &'r Finding,
     /// Entries in the order of the report; never empty.
     pub(crate) clusters: Vec<&'r str>,
+    /// Who has accepted it, if somebody has.
+    pub(crate) suppression: Option<&'r SuppressedFinding>,
 }
 
 /// What makes findings of two clusters the same.
@@ -34,8 +36,22 @@ pub(crate) fn findings(report: &Report) -> Vec<Merged<'_>> {
     merged
 }
 
+/// The findings of all clusters that were suppressed.
+pub(crate) fn suppressed(report: &Report) -> Vec<Merged<'_>> {
+    let all = || {
+        let clusters = report.clusters.iter();
+        clusters.flat_map(|cluster| cluster.suppressed.iter().map(|it| (cluster.entry.as_str(), it)))
+    };
+    let mut merged = merge(all().map(|(entry, suppressed)| (entry, &suppressed.finding)));
+    for one in &mut merged {
+        let mut same = all().map(|(_, suppressed)| suppressed);
+        one.suppression = same.find(|suppressed| std::ptr::eq(&suppressed.finding, one.finding));
+    }
+    merged
+}
+
 /// Brings the same findings together, in the order in which each comes first.
-pub(crate) fn merge<'r>(all: impl IntoIterator<Item = (&'r str, &'r Finding)>) -> Vec<Merged<'r>> {
+fn merge<'r>(all: impl IntoIterator<Item = (&'r str, &'r Finding)>) -> Vec<Merged<'r>> {
     let mut merged: Vec<Merged<'r>> = Vec::new();
     let mut index: std::collections::BTreeMap<Key<'r>, usize> = std::collections::BTreeMap::new();
     for (cluster, finding) in all {
@@ -51,6 +67,7 @@ pub(crate) fn merge<'r>(all: impl IntoIterator<Item = (&'r str, &'r Finding)>) -
                 merged.push(Merged {
                     finding,
                     clusters: vec![cluster],
+                    suppression: None,
                 });
             }
         }

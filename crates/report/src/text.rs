@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity};
+use firstpass_diagnostics::{Assumption, ClusterReport, Finding, Report, Severity, SuppressedFinding};
 use firstpass_source::Tree;
 
 use crate::clean::clean;
@@ -108,6 +108,10 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
             style.paint(Paint::Dim, &format!("{hidden} for information; -v shows them"))
         );
     }
+    if style.verbose && !cluster.suppressed.is_empty() {
+        text.push('\n');
+        text.push_str(&suppressed(&cluster.suppressed, style));
+    }
     if !cluster.coverage.is_empty() {
         text.push('\n');
         text.push_str(&coverage::render(&cluster.coverage, style));
@@ -144,6 +148,25 @@ fn stage(cluster: &ClusterReport) -> String {
         parts.push(format!("seeded by {}", baseline.seeded_by.join(", ")));
     }
     format!("  on {}", parts.join(", "))
+}
+
+fn suppressed(suppressed: &[SuppressedFinding], style: Style) -> String {
+    let mut text = format!("{}\n", style.paint(Paint::Bold, "suppressed:"));
+    for SuppressedFinding {
+        finding,
+        reason,
+        location,
+        ..
+    } in suppressed
+    {
+        let line = format!(
+            "{}[{}] {} ({reason}; {}:{})",
+            finding.severity, finding.rule, finding.message, location.file, location.line
+        );
+        let lines = wrap(&line, style.width.saturating_sub(4));
+        let _ = writeln!(text, "  {}", lines.join("\n    "));
+    }
+    text
 }
 
 fn assumptions(assumptions: &[Assumption], style: Style) -> String {
@@ -273,6 +296,7 @@ mod tests {
             effects: vec![],
             coverage: Vec::new(),
             findings: vec![finding],
+            suppressed: vec![],
         };
         cluster.conclude();
         let report = Report::new("rehearse", "0.1.0", vec![cluster]);

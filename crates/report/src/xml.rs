@@ -25,7 +25,7 @@ impl Element {
         }
     }
 
-    pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Element {
+    pub(crate) fn with(mut self, name: &'static str, value: impl std::fmt::Display) -> Element {
         self.attributes.push((name, value.to_string()));
         self
     }

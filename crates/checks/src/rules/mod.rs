@@ -59,6 +59,8 @@ pub(crate) mod source_inside_cluster;
 pub(crate) mod source_missing;
 pub(crate) mod storage_class_missing;
 pub(crate) mod substitution_failed;
+pub(crate) mod suppression_invalid;
+pub(crate) mod suppression_unused;
 pub(crate) mod suspended;
 pub(crate) mod tiers_wait_for_each_other;
 pub(crate) mod uncovered_path;

@@ -4,18 +4,28 @@
 use std::sync::Arc;
 
 use firstpass_baseline::{Stage, StageOptions};
-use firstpass_checks::{CheckInput, Fleet, check};
-use firstpass_diagnostics::{Finding, Severity};
+use firstpass_checks::{CheckInput, Fleet, Looked, RULES, Suppressions, check};
+use firstpass_diagnostics::{ClusterReport, Finding, Severity};
 use firstpass_knowledge::Knowledge;
 use firstpass_order::OrderGraph;
 use firstpass_render::{Entry, Options, Repository, render_cluster};
 use firstpass_source::{RepoPath, Tree};
 
-/// What the rules find about a cluster entry of a tree.
+/// What the rules find about a cluster entry of a tree, with its suppressions.
 pub(crate) fn findings(tree: impl Tree + 'static, entry: &str) -> Vec<Finding> {
     let repository = Repository::open(Arc::new(tree)).unwrap();
     let entry = repository.entry(&RepoPath::clamped(entry)).unwrap();
-    entry_findings(&repository, &entry)
+    let mut report = ClusterReport::new(entry.path());
+    report.findings = entry_findings(&repository, &entry);
+    let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    let mut suppressions = Suppressions::read(&repository, names.iter().copied());
+    suppressions.apply(&repository, None, &mut report);
+    let looked = Looked {
+        rules: &names,
+        all_clusters: true,
+    };
+    report.findings.extend(suppressions.leftovers(looked));
+    report.findings
 }
 
 /// What the rules find about a cluster entry.

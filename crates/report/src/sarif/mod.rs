@@ -8,12 +8,12 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use firstpass_diagnostics::{Finding, Location, Report, Severity};
+use firstpass_diagnostics::{Finding, Location, Report, Severity, SuppressedBy, SuppressedFinding};
 use serde_json::{Value, json};
 
 use self::model::{
     ArtifactLocation, AutomationDetails, Configuration, Driver, Invocation, Log, LogicalLocation,
-    PhysicalLocation, Region, ReportingDescriptor, Run, SarifLocation, SarifResult, Text, Tool,
+    PhysicalLocation, Region, ReportingDescriptor, Run, SarifLocation, SarifResult, Suppression, Text, Tool,
 };
 use crate::clean::clean;
 use crate::context::Context;
@@ -34,7 +34,8 @@ const RELATED_MAX: usize = 20;
 /// # Panics
 /// Never: every part of a log can be written as JSON.
 pub fn to_sarif(report: &Report, context: Context<'_>) -> String {
-    let merged = merged::findings(report);
+    let mut merged = merged::findings(report);
+    merged.extend(merged::suppressed(report));
     let mut rules: Vec<&str> = merged.iter().map(|merged| merged.finding.rule.as_str()).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -162,7 +163,27 @@ fn result(merged: &Merged<'_>, rule_index: usize, nth: usize, context: Context<'
         locations: vec![primary(merged, context)],
         related_locations: related(merged, context),
         partial_fingerprints: BTreeMap::from([(fingerprint::NAME, fingerprint::of(finding, nth))]),
+        // An empty list would say that somebody has looked and suppressed nothing.
+        suppressions: merged
+            .suppression
+            .map(|suppression| vec![suppression_of(suppression, context)]),
         properties,
+    }
+}
+
+fn suppression_of(suppressed: &SuppressedFinding, context: Context<'_>) -> Suppression {
+    Suppression {
+        kind: match suppressed.by {
+            SuppressedBy::Comment => "inSource",
+            SuppressedBy::Configuration => "external",
+        },
+        justification: clean(&suppressed.reason).into_owned(),
+        location: SarifLocation {
+            id: None,
+            physical_location: physical(&suppressed.location, true, context),
+            logical_locations: Vec::new(),
+            message: None,
+        },
     }
 }
 
@@ -280,7 +301,7 @@ fn uri(path: &str) -> String {
     for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte))
+                uri.push(char::from(byte));
             }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }

@@ -94,7 +94,17 @@ pub(super) struct SarifResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) related_locations: Vec<SarifLocation>,
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) suppressions: Option<Vec<Suppression>>,
     pub(super) properties: BTreeMap<&'static str, Value>,
+}
+
+/// Who has accepted a finding.
+#[derive(Debug, Serialize)]
+pub(super) struct Suppression {
+    pub(super) kind: &'static str,
+    pub(super) justification: String,
+    pub(super) location: SarifLocation,
 }
 
 #[derive(Debug, Serialize)]

@@ -158,6 +158,7 @@ pub(crate) fn cluster(entry: &str, tiers: Vec<Tier>, findings: Vec<Finding>) -> 
         effects: Vec::new(),
         coverage: Vec::new(),
         findings,
+        suppressed: Vec::new(),
     };
     cluster.conclude();
     cluster

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firstpass_diagnostics::{SuppressedBy, SuppressedFinding};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -99,7 +100,23 @@ struct Finding {
     #[serde(default)]
     related_locations: Vec<Location>,
     partial_fingerprints: BTreeMap<String, String>,
+    suppressions: Option<Vec<Suppression>>,
     properties: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Suppression {
+    kind: SuppressionKind,
+    justification: String,
+    location: Location,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+enum SuppressionKind {
+    InSource,
+    External,
 }
 
 #[derive(Deserialize)]
@@ -287,6 +304,34 @@ fn every_finding_reads_back() {
     assert_eq!(rule.default_configuration.as_ref().unwrap().level, Level::Warning);
     assert_eq!(rule.properties["tags"], serde_json::json!(["flux", "hazard"]));
     assert_eq!(run.properties["clusters"][0]["verdict"], "deadlock");
+}
+
+#[test]
+fn suppressed_findings_stay_visible() {
+    let mut world = world();
+    let cluster = &mut world.report.clusters[0];
+    for by in [SuppressedBy::Comment, SuppressedBy::Configuration] {
+        let finding = cluster.findings.remove(0);
+        cluster.suppressed.push(SuppressedFinding {
+            finding,
+            by,
+            reason: "it is so".to_owned(),
+            location: firstpass_diagnostics::Location::new("a.yaml", 3, 1),
+        });
+    }
+    let log = read(&firstpass_report::to_sarif(&world.report, world.context()));
+    let results = &log.runs[0].results;
+    assert_eq!(results.len(), 5);
+    let suppressions = results.iter().filter_map(|result| result.suppressions.as_ref());
+    let kinds: Vec<&SuppressionKind> = suppressions
+        .flatten()
+        .map(|suppression| {
+            assert_eq!(suppression.justification, "it is so");
+            assert!(suppression.location.physical_location.region.is_some());
+            &suppression.kind
+        })
+        .collect();
+    assert_eq!(kinds, [&SuppressionKind::InSource, &SuppressionKind::External]);
 }
 
 #[test]
