@@ -387,6 +387,12 @@ fn drop_nulls(value: &mut Value) {
 /// The paths that a manager comes to own by applying a configuration.
 fn config_fields(config: &Value, shape: Shape<'_>) -> FieldSet {
     let mut fields = FieldSet::of(config, shape);
+    forget_identity(&mut fields);
+    fields
+}
+
+/// What says which object it is belongs to nobody.
+pub(super) fn forget_identity(fields: &mut FieldSet) {
     for path in [
         &["apiVersion"][..],
         &["kind"],
@@ -395,7 +401,6 @@ fn config_fields(config: &Value, shape: Shape<'_>) -> FieldSet {
     ] {
         fields.forget(path);
     }
-    fields
 }
 
 /// A configuration that names a uid or a resource version only fits the object that has it.

@@ -145,10 +145,7 @@ impl ApiServer {
 
     /// An owner is gone: the collector will look at what it owned.
     pub(super) fn owner_removed(&mut self, owner: &Value) {
-        let uid = owner.text_at(&["metadata", "uid"]).unwrap_or_default();
-        let Some(owned) = self.owned.get(uid) else { return };
-        let owned: Vec<Arc<ObjectId>> = owned.iter().cloned().collect();
-        for id in owned {
+        for id in self.owned_by(owner) {
             self.set_timer(self.delays.garbage_collection, Timer::Collect(id));
         }
     }
@@ -188,12 +185,7 @@ impl ApiServer {
         };
         let by: Arc<str> = Arc::from(GARBAGE_COLLECTOR);
         let uid = owner.text_at(&["metadata", "uid"]).unwrap_or_default();
-        let owned: Vec<Arc<ObjectId>> = self
-            .owned
-            .get(uid)
-            .map(|owned| owned.iter().cloned().collect())
-            .unwrap_or_default();
-        for dependent in &owned {
+        for dependent in &self.owned_by(&owner) {
             self.delete_object(dependent, Propagation::Foreground, &by);
         }
         // If something still blocks, its removal brings the collector here again.
@@ -218,14 +210,16 @@ impl ApiServer {
         })
     }
 
+    /// The objects that name this one as an owner.
+    fn owned_by(&self, owner: &Value) -> Vec<Arc<ObjectId>> {
+        let uid = owner.text_at(&["metadata", "uid"]).unwrap_or_default();
+        let owned = self.owned.get(uid);
+        owned.into_iter().flatten().cloned().collect()
+    }
+
     fn orphan_dependents(&mut self, owner: &Value) {
         let uid = owner.text_at(&["metadata", "uid"]).unwrap_or_default();
-        let owned: Vec<Arc<ObjectId>> = self
-            .owned
-            .get(uid)
-            .map(|owned| owned.iter().cloned().collect())
-            .unwrap_or_default();
-        for id in owned {
+        for id in self.owned_by(owner) {
             let Some(stored) = self.objects.get(&id).cloned() else {
                 continue;
             };

@@ -6,7 +6,7 @@ use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::{Map, Value, json};
 
 use super::ApiServer;
-use super::apply::{Planned, shape_of};
+use super::apply::{Planned, forget_identity, shape_of};
 use super::persist::metadata_mut;
 use crate::apply::{FieldSet, Manager, Operation, compare};
 use crate::discovery::Resource;
@@ -50,11 +50,8 @@ impl ApiServer {
         patch: &Value,
         manager: &Arc<str>,
     ) -> Result<Response, ApiError> {
-        let (resource, id) = self.locate(target)?;
-        let live = self.live(&resource, &id)?;
-        let mut content = (*live.object).clone();
-        merge_patch(&mut content, patch);
-        check_version(&content, &live.object, &resource, &id)?;
+        let (resource, live, mut content) = self.patched(target, patch)?;
+        check_version(&content, &live.object, &resource, &live.id)?;
         if resource.has_status {
             copy_field(&live.object, &mut content, "status");
         }
@@ -80,11 +77,21 @@ impl ApiServer {
         patch: &Value,
         manager: &Arc<str>,
     ) -> Result<Response, ApiError> {
+        let (resource, live, content) = self.patched(target, &json!({"status": patch}))?;
+        self.write_status(&resource, &live, content, manager)
+    }
+
+    /// The live object that a patch is for, and what the patch makes of it.
+    fn patched(
+        &self,
+        target: &Target,
+        patch: &Value,
+    ) -> Result<(Arc<Resource>, Arc<Stored>, Value), ApiError> {
         let (resource, id) = self.locate(target)?;
         let live = self.live(&resource, &id)?;
         let mut content = (*live.object).clone();
-        merge_patch(&mut content, &json!({"status": patch}));
-        self.write_status(&resource, &live, content, manager)
+        merge_patch(&mut content, patch);
+        Ok((resource, live, content))
     }
 
     fn live(&self, resource: &Resource, id: &ObjectId) -> Result<Arc<Stored>, ApiError> {
@@ -166,14 +173,7 @@ impl ApiServer {
         for path in super::apply::SERVER_METADATA {
             fields.forget(&["metadata", path]);
         }
-        for path in [
-            &["apiVersion"][..],
-            &["kind"],
-            &["metadata", "name"],
-            &["metadata", "namespace"],
-        ] {
-            fields.forget(path);
-        }
+        forget_identity(&mut fields);
         let mut lost = changes.set;
         lost.extend(&changes.removed);
         stored
