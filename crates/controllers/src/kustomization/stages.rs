@@ -86,23 +86,25 @@ impl StageRules {
 
     /// Where a kind stands in the order of application, the group ignored. Pruning goes the other way (F-411).
     pub fn kind_index(&self, kind: &str) -> usize {
-        let order: &[&str] = if self.cluster_roles_first {
+        let order = if self.cluster_roles_first {
             &ORDER
         } else {
             &ORDER_UNTIL_2_6
         };
+        let count = order.iter().map(|kinds| kinds.len()).sum::<usize>();
         let last = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
         if let Some(index) = last.iter().position(|name| *name == kind) {
-            return order.len() + 1 + index;
+            return count + 1 + index;
         }
-        order.iter().position(|name| *name == kind).unwrap_or(order.len())
+        let mut kinds = order.iter().copied().flatten();
+        kinds.position(|name| *name == kind).unwrap_or(count)
     }
 }
 
-const ORDER: [&str; 23] = [
-    "CustomResourceDefinition",
-    "Namespace",
-    "ClusterRole",
+type Kinds = &'static [&'static str];
+
+const DEFINITIONS: Kinds = &["CustomResourceDefinition", "Namespace"];
+const CLASSES: Kinds = &[
     "ClusterClass",
     "RuntimeClass",
     "PriorityClass",
@@ -110,11 +112,8 @@ const ORDER: [&str; 23] = [
     "VolumeSnapshotClass",
     "IngressClass",
     "GatewayClass",
-    "ClusterRoleBinding",
-    "ResourceQuota",
-    "ServiceAccount",
-    "Role",
-    "RoleBinding",
+];
+const REST: Kinds = &[
     "ConfigMap",
     "Secret",
     "Service",
@@ -125,31 +124,27 @@ const ORDER: [&str; 23] = [
     "PodDisruptionBudget",
 ];
 
+const ORDER: [Kinds; 5] = [
+    DEFINITIONS,
+    &["ClusterRole"],
+    CLASSES,
+    &[
+        "ClusterRoleBinding",
+        "ResourceQuota",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+    ],
+    REST,
+];
+
 /// F-1734: the roles follow the service accounts.
-const ORDER_UNTIL_2_6: [&str; 23] = [
-    "CustomResourceDefinition",
-    "Namespace",
-    "ClusterClass",
-    "RuntimeClass",
-    "PriorityClass",
-    "StorageClass",
-    "VolumeSnapshotClass",
-    "IngressClass",
-    "GatewayClass",
-    "ResourceQuota",
-    "ServiceAccount",
-    "Role",
-    "ClusterRole",
-    "RoleBinding",
-    "ClusterRoleBinding",
-    "ConfigMap",
-    "Secret",
-    "Service",
-    "LimitRange",
-    "Deployment",
-    "StatefulSet",
-    "CronJob",
-    "PodDisruptionBudget",
+const ORDER_UNTIL_2_6: [Kinds; 5] = [
+    DEFINITIONS,
+    CLASSES,
+    &["ResourceQuota", "ServiceAccount"],
+    &["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"],
+    REST,
 ];
 
 #[cfg(test)]
