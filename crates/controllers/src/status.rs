@@ -4,6 +4,8 @@ use firstpass_apiserver::Time;
 use firstpass_flux::names::condition;
 use serde_json::{Map, Value, json};
 
+use crate::kustomization::{Failure, Retry};
+
 /// Messages are cut at this many bytes (F-009).
 const MESSAGE_BYTES_MAX: usize = 32_768;
 
@@ -84,6 +86,15 @@ impl Status {
             )
         });
         self.set("conditions", Value::Array(conditions));
+    }
+
+    /// Says why a look came to nothing: not Ready, and stalled where it is not repeated.
+    pub(crate) fn refuse(&mut self, failure: &Failure, generation: i64, now: Time) {
+        let (reason, message) = (failure.reason, &failure.message);
+        self.set_condition(condition::READY, "False", reason, message, generation, now);
+        if failure.retry == Retry::Never {
+            self.set_condition(condition::STALLED, "True", reason, message, generation, now);
+        }
     }
 
     /// Removes a condition.

@@ -150,24 +150,8 @@ impl HelmController {
         let before = status
             .condition_field(names::condition::READY, "message")
             .to_owned();
-        let condition = names::condition::READY;
-        status.set_condition(
-            condition,
-            "False",
-            failure.reason,
-            &failure.message,
-            generation,
-            context.now,
-        );
+        status.refuse(&failure, generation, context.now);
         if failure.retry == Retry::Never {
-            status.set_condition(
-                names::condition::STALLED,
-                "True",
-                failure.reason,
-                &failure.message,
-                generation,
-                context.now,
-            );
             status.set("observedGeneration", generation.into());
         }
         write(context, release, &status);

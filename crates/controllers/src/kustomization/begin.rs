@@ -81,27 +81,10 @@ impl KustomizationController {
         let before = status
             .condition_field(names::condition::READY, "message")
             .to_owned();
-        status.set_condition(
-            names::condition::READY,
-            "False",
-            failure.reason,
-            &failure.message,
-            generation,
-            context.now,
-        );
-        if failure.retry == Retry::Never {
-            status.set_condition(
-                names::condition::STALLED,
-                "True",
-                failure.reason,
-                &failure.message,
-                generation,
-                context.now,
-            );
-            if failure.reason == names::reason::INVALID_CEL_EXPRESSION {
-                // F-125, F-150: terminal errors count as observed.
-                status.set("observedGeneration", generation.into());
-            }
+        status.refuse(&failure, generation, context.now);
+        if failure.reason == names::reason::INVALID_CEL_EXPRESSION {
+            // F-125, F-150: terminal errors count as observed.
+            status.set("observedGeneration", generation.into());
         }
         write(context, tier, &status);
         if before != failure.message {
