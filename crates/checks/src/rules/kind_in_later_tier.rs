@@ -1,10 +1,9 @@
 //! A kind that comes from a tier that waits for this one.
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
-use firstpass_order::{Answer, Blocked, Needed};
+use firstpass_order::Needed;
 
 use super::later_tier;
-use crate::needs::causes;
 use crate::{Context, Rule, Status};
 
 /// The rule.
@@ -19,18 +18,5 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(input: &Context<'_>) -> Vec<Finding> {
-    let found = causes(input, |need| {
-        matches!(need.needed, Needed::Kind { .. })
-            && matches!(
-                need.answer,
-                Answer::Blocked {
-                    how: Blocked::Child(_) | Blocked::BehindUs(_),
-                    ..
-                }
-            )
-    });
-    found
-        .iter()
-        .map(|cause| later_tier::finding(input, &RULE, cause))
-        .collect()
+    later_tier::check(input, &RULE, |needed| matches!(needed, Needed::Kind { .. }))
 }

@@ -3,8 +3,23 @@
 use firstpass_diagnostics::Finding;
 use firstpass_order::{Answer, Blocked, Needed};
 
-use crate::needs::Cause;
-use crate::{CheckInput, Rule, wording};
+use crate::needs::{Cause, causes};
+use crate::{CheckInput, Context, Rule, wording};
+
+/// The deadlocks over two tiers, of one sort of need.
+pub(crate) fn check(input: &Context<'_>, rule: &Rule, is_meant: impl Fn(&Needed) -> bool) -> Vec<Finding> {
+    let found = causes(input, |need| {
+        let waits_for_us = matches!(
+            need.answer,
+            Answer::Blocked {
+                how: Blocked::Child(_) | Blocked::BehindUs(_),
+                ..
+            }
+        );
+        waits_for_us && is_meant(&need.needed)
+    });
+    found.iter().map(|cause| finding(input, rule, cause)).collect()
+}
 
 /// A deadlock over two tiers.
 pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) -> Finding {
