@@ -1,5 +1,8 @@
 //! Running a world until there is nothing left to hope for.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use firstpass_apiserver::{Duration, Time};
 use firstpass_controllers::ReleaseRecord;
 use firstpass_controllers::kustomization::{DependencyState, Obstacle, OutcomeResult, TierRecord};
@@ -32,6 +35,7 @@ impl World {
     /// Runs until it is quiet, or until the time is up.
     pub fn run_until_quiet(&mut self, limit: Time) -> End {
         let mut moment = (self.now(), 0);
+        let mut restless = None;
         loop {
             moment = if moment.0 == self.now() {
                 (moment.0, moment.1 + 1)
@@ -43,7 +47,7 @@ impl World {
             }
             if !self.step(limit) {
                 let beyond = self.next_at().is_some_and(|at| at > limit);
-                return if beyond && !self.is_quiet() {
+                return if beyond && self.restless(restless).is_some() {
                     End::Horizon
                 } else {
                     End::Quiet
@@ -52,7 +56,8 @@ impl World {
             if self.progress().changes_since_growth > LIVELOCK_CHANGES {
                 return End::Livelock;
             }
-            if self.is_quiet() {
+            restless = self.restless(restless);
+            if restless.is_none() {
                 return End::Quiet;
             }
         }
@@ -60,22 +65,31 @@ impl World {
 
     /// Whether nothing but retries is pending and each waiting actor has tried again since the last change.
     pub fn is_quiet(&self) -> bool {
-        if self.is_working() || self.releases.is_running() {
-            return false;
+        self.restless(None).is_none()
+    }
+
+    /// Somebody on whose account the world is not quiet yet. `last` is asked first and looked for from there on: who was
+    /// restless a moment ago mostly still is, and a step must not cost a look at everybody.
+    fn restless(&self, last: Option<Restless>) -> Option<Restless> {
+        let (tiers, releases) = (self.kustomizations.tiers(), self.releases.releases());
+        let (tier, release) = match last {
+            Some(Restless::Tier(tier)) => (Some(tier), None),
+            Some(Restless::Release(release)) => (None, Some(release)),
+            _ => (None, None),
+        };
+        let is_restless = |tier: &TierName, record: &TierRecord| {
+            // An attempt that is running only repeats the last one, if that began after the last change: it may go on.
+            !self.is_settled(record) && !self.has_tried_in_vain(tier, record)
+        };
+        if let Some(tier) = find_from(tiers, tier, is_restless) {
+            return Some(Restless::Tier(tier));
         }
-        if !self
-            .releases
-            .releases()
-            .iter()
-            .all(|(name, record)| self.has_release_come_to_rest(name, record))
-        {
-            return false;
+        let is_restless =
+            |name: &TierName, record: &ReleaseRecord| !self.has_release_come_to_rest(name, record);
+        if let Some(release) = find_from(releases, release, is_restless) {
+            return Some(Restless::Release(release));
         }
-        let tiers = self.kustomizations.tiers();
-        // An attempt that is running only repeats the last one, if that began after the last change: it may go on.
-        tiers
-            .iter()
-            .all(|(tier, record)| self.is_settled(record) || self.has_tried_in_vain(tier, record))
+        (self.is_working() || self.releases.is_running()).then_some(Restless::Work)
     }
 
     /// Whether a tier has what it wants: Ready, or suspended.
@@ -126,4 +140,33 @@ impl World {
         let tried = outcome.began_at > self.progress().changed_at || is_over;
         tried && !unlucky
     }
+}
+
+/// Why a world is not quiet.
+#[derive(Clone, Debug)]
+enum Restless {
+    /// A Flux Kustomization has not got what it wants, nor tried again in vain.
+    Tier(TierName),
+    /// So with a HelmRelease.
+    Release(TierName),
+    /// Something that takes its time is under way.
+    Work,
+}
+
+/// The first key whose record `fits`, looked for from `start` on and then from the beginning.
+fn find_from<R>(
+    records: &BTreeMap<TierName, R>,
+    start: Option<TierName>,
+    fits: impl Fn(&TierName, &R) -> bool,
+) -> Option<TierName> {
+    let (from, until) = match start {
+        Some(start) => (Bound::Included(start.clone()), Bound::Excluded(start)),
+        None => (Bound::Unbounded, Bound::Unbounded),
+    };
+    let rest = matches!(until, Bound::Excluded(_)).then(|| records.range((Bound::Unbounded, until)));
+    records
+        .range((from, Bound::Unbounded))
+        .chain(rest.into_iter().flatten())
+        .find(|(name, record)| fits(name, record))
+        .map(|(name, _)| name.clone())
 }
