@@ -13,15 +13,15 @@ const LETTERS_WRONG_MAX: usize = 2;
 /// reference without a namespace means the referrer's own, one of the same name and another kind, or one whose name is a slip away. `None` if the source is
 /// defined, or if nothing is near: then somebody else makes it.
 pub fn misnamed_source(cluster: &RenderedCluster, wanted: &ObjectId) -> Option<ObjectId> {
+    if cluster.defined(wanted).is_some() {
+        return None;
+    }
     let seeds = cluster.seeds.iter().map(firstpass_render::RenderedObject::id);
     let applied = cluster.objects().map(|(_, object)| object.id());
     let sources: Vec<ObjectId> = seeds
         .chain(applied)
         .filter(|id| id.group == wanted.group)
         .collect();
-    if sources.contains(wanted) {
-        return None;
-    }
     let mut defined: Vec<&ObjectId> = sources.iter().filter(|id| id.kind == wanted.kind).collect();
     defined.sort();
     // The same source by the wrong kind: `OCIRepository` where a GitRepository is meant.

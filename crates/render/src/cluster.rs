@@ -1,11 +1,11 @@
 //! The rendered cluster: every reachable Flux Kustomization with the objects that it applies.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use firstpass_diagnostics::{Assumption, Finding, Location, Severity};
 use firstpass_flux::{ControllerSettings, FieldProblem, Kustomization};
-use firstpass_object::{Origin, TierName};
+use firstpass_object::{ObjectId, Origin, TierName};
 use serde_json::Value;
 
 use crate::{Data, DataKind, Entry, RenderedObject, TierBuilder, TierFailure, TierSource, Unrendered};
@@ -35,6 +35,8 @@ pub struct RenderedCluster {
     pub builder: Arc<TierBuilder>,
     /// Where each tier is in the list.
     pub(crate) by_name: BTreeMap<TierName, usize>,
+    /// Where each object is first applied, by tier and place; made when it is first asked for.
+    pub(crate) by_id: OnceLock<BTreeMap<ObjectId, (usize, usize)>>,
 }
 
 /// One Flux Kustomization and what it applies.
@@ -123,6 +125,30 @@ impl RenderedCluster {
     /// The tier of that name.
     pub fn tier(&self, name: &TierName) -> Option<&Tier> {
         self.by_name.get(name).map(|index| &self.tiers[*index])
+    }
+
+    /// An object by its identity, with the first tier that applies it.
+    pub fn find(&self, id: &ObjectId) -> Option<(&Tier, &RenderedObject)> {
+        let by_id = self.by_id.get_or_init(|| self.places());
+        let (tier, place) = by_id.get(id)?;
+        let tier = self.tiers.get(*tier)?;
+        Some((tier, tier.objects().get(*place)?))
+    }
+
+    /// An object that the bootstrap puts there, or that a tier applies.
+    pub fn defined(&self, id: &ObjectId) -> Option<&RenderedObject> {
+        let seed = self.seeds.iter().find(|seed| seed.id() == *id);
+        seed.or_else(|| self.find(id).map(|(_, object)| object))
+    }
+
+    fn places(&self) -> BTreeMap<ObjectId, (usize, usize)> {
+        let mut places = BTreeMap::new();
+        for (tier, rendered) in self.tiers.iter().enumerate() {
+            for (place, object) in rendered.objects().iter().enumerate() {
+                places.entry(object.id()).or_insert((tier, place));
+            }
+        }
+        places
     }
 
     /// All objects that are applied, with their tiers.

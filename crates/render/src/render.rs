@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use firstpass_flux::names::reason;
 use firstpass_flux::{ArtifactGenerator, FluxVersion, Kustomization, Read, Source, SourceKind, SourceName};
@@ -354,6 +354,7 @@ impl<'r> Rendering<'r> {
             settings: detected.settings,
             seeds: self.seeds.objects.clone(),
             roots: self.seeds.roots.clone(),
+            by_id: OnceLock::new(),
             by_name: tiers
                 .iter()
                 .enumerate()

@@ -36,12 +36,7 @@ impl Stage {
 
     /// A helmfile's release; what only a template says is taken from the HelmRelease of the same name.
     fn seeded_release(&mut self, cluster: &RenderedCluster, file: &str, entry: &HelmfileRelease) -> Release {
-        let found = |id: &ObjectId| {
-            cluster
-                .objects()
-                .find(|(_, object)| object.id() == *id)
-                .map(|(_, o)| o.object.clone())
-        };
+        let found = |id: &ObjectId| cluster.find(id).map(|(_, o)| o.object.clone());
         let twin = twin_of(cluster, entry).map(|object| Release::of_object(object, &found as Found<'_>));
         let chart = match (&entry.chart, &twin) {
             (Some(chart), _) => ChartName {
@@ -139,12 +134,7 @@ impl Stage {
     /// Where Cilium stands in for kube-proxy and is told the API server's address, no Service works without it: Flux could
     /// not even reach the API server. So it is there before Flux, even if no file of the repository says who installed it.
     pub(super) fn add_network(&mut self, cluster: &RenderedCluster, knowledge: &Knowledge) {
-        let found = |id: &ObjectId| {
-            cluster
-                .objects()
-                .find(|(_, object)| object.id() == *id)
-                .map(|(_, o)| o.object.clone())
-        };
+        let found = |id: &ObjectId| cluster.find(id).map(|(_, o)| o.object.clone());
         let releases = cluster
             .objects()
             .filter(|(_, object)| HelmRelease::is(&object.object));

@@ -34,7 +34,7 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 }
 
 fn finding(input: &CheckInput<'_>, name: &SourceName) -> Option<Finding> {
-    let source = find(input, &name.id())?;
+    let source = input.cluster.defined(&name.id())?;
     let url = Source::read(&source.object)?.value.url?;
     let (service, namespace) = service_of(&url)?;
     // What is seeded before Flux is there without the source.
@@ -96,12 +96,6 @@ fn comes_from(input: &CheckInput<'_>, tier: &Tier, source: &SourceName) -> bool 
     false
 }
 
-fn find<'a>(input: &CheckInput<'a>, id: &ObjectId) -> Option<&'a RenderedObject> {
-    let seeds = input.cluster.seeds.iter();
-    let applied = input.cluster.objects().map(|(_, object)| object);
-    seeds.chain(applied).find(|object| object.id() == *id)
-}
-
 /// The Service and the namespace in a URL such as `http://gitea-http.git.svc.cluster.local:3000/home.git`.
 fn service_of(url: &str) -> Option<(String, String)> {
     let rest = url.split_once("://")?.1;
@@ -121,8 +115,7 @@ fn server_in<'a>(
     service: &str,
 ) -> Option<(&'a Tier, &'a RenderedObject)> {
     let wanted = ObjectId::new("", "Service", Some(namespace), service);
-    let in_git = input.cluster.objects().find(|(_, object)| object.id() == wanted);
-    in_git.or_else(|| {
+    input.cluster.find(&wanted).or_else(|| {
         input.cluster.objects().find(|(_, object)| {
             HelmRelease::is(&object.object)
                 && Release::of_object(&object.object, &|_| None).namespace == namespace

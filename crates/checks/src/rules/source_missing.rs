@@ -31,7 +31,11 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
     let spec = &tier.kustomization.spec;
     let source = tier.kustomization.source().filter(|_| !spec.suspend)?.id();
-    if let Some(object) = defined(input, &source).filter(|object| is_suspended(object)) {
+    if let Some(object) = input
+        .cluster
+        .defined(&source)
+        .filter(|object| is_suspended(object))
+    {
         return suspended(input, tier, object);
     }
     let meant = misnamed_source(input.cluster, &source)?;
@@ -51,13 +55,6 @@ fn of_tier(input: &CheckInput<'_>, tier: &Tier) -> Option<Finding> {
         .at(input.place_in_tier(tier, &["spec", "sourceRef", "name"]));
     let index = input.graph.tiers.find(&tier.name)?;
     Some(finding.with_blocks(input.blocked_by(index, false)))
-}
-
-/// The object that defines a source.
-fn defined<'a>(input: &CheckInput<'a>, source: &ObjectId) -> Option<&'a RenderedObject> {
-    let applied = input.cluster.objects().map(|(_, object)| object);
-    let mut all = input.cluster.seeds.iter().chain(applied);
-    all.find(|object| object.id() == *source)
 }
 
 fn is_suspended(object: &RenderedObject) -> bool {
@@ -92,9 +89,7 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
         return None;
     }
     let source = read.source()?.id();
-    let mut seeds = input.cluster.seeds.iter().map(RenderedObject::id);
-    let mut applied = input.cluster.objects().map(|(_, object)| object.id());
-    let is_made = seeds.any(|id| id == source) || applied.any(|id| id == source);
+    let is_made = input.cluster.defined(&source).is_some();
     if is_made || source.kind == "ExternalArtifact" {
         return None;
     }
