@@ -2,12 +2,16 @@
 //!
 //! The targets run under libFuzzer and, with a plain mutator, as tests on a stable compiler.
 
+mod rehearse;
+
 use arbitrary::{Arbitrary, Result, Unstructured};
 use firstpass_kustomize::file::KustomizationFile;
 use firstpass_kustomize::{Options, build};
 use firstpass_source::{MemoryTree, RepoPath, Tree};
 use firstpass_yaml::{Node, emit, parse_all, parse_one};
 use serde_json::{Map, Value};
+
+pub use rehearse::rehearse;
 
 /// Reading never panics, and what could be read and written is read back as the same.
 pub fn yaml_parse(data: &[u8]) {
@@ -150,7 +154,8 @@ mod tests {
         }
     }
 
-    fn run(name: &str, target: fn(&[u8])) {
+    /// Runs a target over its seeds and mutations of them. `cost` tells how many of the usual rounds one of it takes.
+    fn run(name: &str, target: fn(&[u8]), cost: u64) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut seeds: Vec<_> = std::fs::read_dir(root.join("seeds").join(name))
             .expect("the seeds are part of the repository")
@@ -166,7 +171,7 @@ mod tests {
 
         let rounds: u64 = std::env::var("FUZZ_ROUNDS").map_or(20_000, |n| n.parse().expect("a number"));
         let mut dice = Dice(0x5EED);
-        for _ in 0..rounds {
+        for _ in 0..rounds / cost {
             let mut input = seeds[dice.below(seeds.len())].clone();
             for _ in 0..=dice.below(6) {
                 mutate(&mut input, &words, &seeds, &mut dice);
@@ -221,16 +226,21 @@ mod tests {
 
     #[test]
     fn yaml_parse() {
-        run("yaml_parse", super::yaml_parse);
+        run("yaml_parse", super::yaml_parse, 1);
     }
 
     #[test]
     fn yaml_emit() {
-        run("yaml_emit", super::yaml_emit);
+        run("yaml_emit", super::yaml_emit, 1);
     }
 
     #[test]
     fn kustomize_build() {
-        run("kustomize_build", super::kustomize_build);
+        run("kustomize_build", super::kustomize_build, 1);
+    }
+
+    #[test]
+    fn rehearse() {
+        run("rehearse", super::rehearse, 40);
     }
 }
