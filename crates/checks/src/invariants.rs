@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstpass_expression::Expression;
 use firstpass_object::ObjectExt;
 use firstpass_render::{Datum, Invariant, RenderedObject};
 use serde_json::{Value, json};
 
+use crate::expression::Expression;
 use crate::variables::Variables;
 use crate::{CheckInput, uses};
 
@@ -53,7 +53,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 
 /// What an invariant comes to.
 pub(crate) fn evaluate(input: &CheckInput<'_>, values: &Values, invariant: &Invariant) -> Outcome {
-    let expression = match Expression::compile_with_addresses(&invariant.expr) {
+    let expression = match Expression::compile(&invariant.expr) {
         Ok(expression) => expression,
         Err(error) => return Outcome::Invalid(first_part(&error)),
     };

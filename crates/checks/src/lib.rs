@@ -15,6 +15,7 @@
 //! Absent on purpose: the verdict of a cluster (`diagnostics` draws it from the findings), levels by configuration, time.
 
 mod coverage;
+mod expression;
 mod fleet;
 mod input;
 mod invariants;

@@ -80,7 +80,10 @@ fn judge(case: &Path, expect: &Value) -> Result<(), String> {
             shown()
         ));
     }
-    if verdict == "converges" {
+    if expect["class"]
+        .as_str()
+        .is_some_and(|class| class.starts_with("control"))
+    {
         return if loud.is_empty() {
             Ok(())
         } else {

@@ -199,7 +199,10 @@ impl Tier {
                 "remote-base",
                 format!("`{}` is fetched from elsewhere and was left out", remote.text),
             )
-            .with_why("what it brings can change without a commit, and is not known here")
+            .with_why(
+                "Flux fetches it again at every reconciliation, a git repository within 27 s; when the other side is slow or away the \
+                 build fails, and the whole tier stalls with it. What it brings can change without a commit, and is not known here",
+            )
             .with_help("vendor it into the repository, so that every commit says what it applies")
             .with_location(remote.location.clone())
         }));

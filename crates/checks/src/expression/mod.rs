@@ -1,7 +1,4 @@
-//! What does a CEL expression say of some values?
-//!
-//! Flux has expressions in `healthCheckExprs` and `readyExpr` (F-125, F-533); `firstpass.yaml` has them in `invariants`,
-//! with helpers for addresses on top:
+//! CEL expressions of invariants, with helpers for addresses:
 //!
 //! | call | is |
 //! |---|---|
@@ -9,8 +6,6 @@
 //! | `isIP(a)` | whether it is one |
 //! | `ip(a).between(b, c)` | whether `a` lies in `b..c`, both ends included |
 //! | `cidr(n).contains(a)`, `cidr(n).containsIP(a)` | whether `a` lies in the network `n` |
-//!
-//! Absent on purpose: where the values come from.
 
 mod address;
 
@@ -20,52 +15,28 @@ use cel::{Context, Env, Program};
 use serde_json::Value;
 
 /// A compiled expression.
-pub struct Expression {
+pub(crate) struct Expression {
     program: Program,
     environment: Arc<Env>,
-    with_addresses: bool,
 }
 
 impl Expression {
-    /// Compiles an expression as Flux does.
-    ///
-    /// # Errors
-    /// What the parser has to say, in one line.
-    pub fn compile(text: &str) -> Result<Expression, String> {
-        Expression::in_environment(text, Env::stdlib(), false)
-    }
-
-    /// The same with the helpers for addresses.
-    ///
-    /// # Errors
-    /// What the parser has to say, in one line.
-    pub fn compile_with_addresses(text: &str) -> Result<Expression, String> {
+    /// Compiles an expression; the error is the parser's, in one line.
+    pub(crate) fn compile(text: &str) -> Result<Expression, String> {
         let mut environment = Env::stdlib();
         address::add_macros(&mut environment)?;
-        Expression::in_environment(text, environment, true)
-    }
-
-    fn in_environment(text: &str, environment: Env, with_addresses: bool) -> Result<Expression, String> {
         let environment = Arc::new(environment);
         let program = environment
             .compile(text)
             .map_err(|error| error.to_string().replace('\n', " "))?;
-        Ok(Expression {
-            program,
-            environment,
-            with_addresses,
-        })
+        Ok(Expression { program, environment })
     }
 
     /// Evaluates it; the top-level fields of `variables` are its variables.
-    ///
-    /// # Errors
-    /// What keeps it from having a truth value, such as a missing key.
-    pub fn is_true(&self, variables: &Value) -> Result<bool, String> {
+    /// An error says what keeps it from having a truth value, such as a missing key.
+    pub(crate) fn is_true(&self, variables: &Value) -> Result<bool, String> {
         let mut context = Context::with_env(Arc::clone(&self.environment));
-        if self.with_addresses {
-            address::add_functions(&mut context)?;
-        }
+        address::add_functions(&mut context)?;
         for (name, value) in variables.as_object().into_iter().flatten() {
             context
                 .add_variable(name.as_str(), value)
@@ -85,48 +56,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn expressions_see_the_fields_of_an_object() {
-        let object =
-            json!({"status": {"phase": "Deployed", "conditions": [{"type": "Ready", "status": "True"}]}});
-        let table = [
-            ("status.phase == 'Deployed'", Ok(true)),
-            ("status.phase == 'Error'", Ok(false)),
-            (
-                "status.conditions.exists(e, e.type == 'Ready' && e.status == 'True')",
-                Ok(true),
-            ),
-            (
-                "status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')",
-                Ok(true),
-            ),
-            ("has(status.observedGeneration)", Ok(false)),
-        ];
-        for (text, value) in table {
-            assert_eq!(
-                Expression::compile(text).unwrap().is_true(&object),
-                value,
-                "{text}"
-            );
-        }
-        assert!(
-            Expression::compile("status.missing == 1")
-                .unwrap()
-                .is_true(&object)
-                .is_err()
-        );
-        assert!(
-            Expression::compile("status.phase")
-                .unwrap()
-                .is_true(&object)
-                .is_err()
-        );
-        assert!(Expression::compile("status.phase ==").is_err());
-    }
-
-    #[test]
     fn addresses_are_compared_as_numbers() {
         let values = json!({"vars": {"VIP": "10.0.0.9", "START": "10.0.0.10", "STOP": "10.0.0.100", "SIX": "fd00::1:9", "NAME": "web"}});
-        let is = |text: &str| Expression::compile_with_addresses(text).unwrap().is_true(&values);
+        let is = |text: &str| Expression::compile(text).unwrap().is_true(&values);
         let table = [
             ("ip(vars.VIP).between(vars.START, vars.STOP)", Ok(false)),
             ("ip('10.0.0.99').between(vars.START, vars.STOP)", Ok(true)),
