@@ -26,14 +26,20 @@ pub(crate) enum Verb {
     Audit(AuditArgs),
     /// Print the order in which the tiers come up; compare a hand-written list with it; un-wedge a stuck cluster
     Order(OrderArgs),
+    /// Everything that CI asks: every level for every cluster, and the requirements that they hold
+    Gate(GateArgs),
     /// Explain a rule, with a bad and a good example
     Explain(ExplainArgs),
     /// Plain `kustomize build` of one directory
     Kustomize(KustomizeArgs),
+    /// Print the completions of a shell: `source <(firstpass completion bash)`
+    Completion(CompletionArgs),
+    /// Print the manual page, or write one for each verb
+    Man(ManArgs),
 }
 
 /// Options of every verb that looks at clusters.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Common<F: Choice = Format> {
     /// Cluster entries: the directories that a cluster's Flux starts from
     #[arg(value_name = "CLUSTER_ENTRY")]
@@ -124,6 +130,36 @@ pub(crate) struct RehearseArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    #[command(flatten)]
+    pub(crate) common: Common<ReportFormat>,
+    #[command(flatten)]
+    pub(crate) fail: FailArgs,
+    /// Seed of the first schedule
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many schedules to rehearse
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) schedules: u32,
+    /// Which tests hold which requirement; default: `conformance/requirements.yaml` in the repository, if it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) conformance: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write `firstpass.1` and a page for each verb into DIR
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) common: Common<GraphFormat>,
@@ -190,7 +226,7 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Where and how results are written.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArgs<F: Choice = Format> {
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]

@@ -1,7 +1,7 @@
 //! `firstpass check`: the rules, from the files alone.
 
 use firstpass_diagnostics::ClusterReport;
-use firstpass_report::Places;
+use firstpass_report::{Places, RuleInfo};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -14,6 +14,23 @@ use crate::show::{self, Shown};
 /// If the repository cannot be read, or the result not written.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
     let session = Session::open(&arguments.common)?;
+    let rules = show::static_rules();
+    let (clusters, places) = reports(&session, &rules);
+    show::report(
+        "check",
+        clusters,
+        &Shown {
+            session: &session,
+            places: &places,
+            rules: &rules,
+        },
+        &arguments.common.output,
+        arguments.fail.fail_on,
+    )
+}
+
+/// What the rules say about each cluster of the session, suppressions taken into account, and where things are.
+pub(crate) fn reports(session: &Session, rules: &[RuleInfo]) -> (Vec<ClusterReport>, Places) {
     let mut clusters = Vec::new();
     let mut places = Places::default();
     for entry in &session.entries {
@@ -33,17 +50,6 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<Exit, Failure> {
         show::add_places(&mut places, &report, &prepared.cluster);
         clusters.push(report);
     }
-    let rules = show::static_rules();
-    session.suppress(&mut clusters, &rules);
-    show::report(
-        "check",
-        clusters,
-        &Shown {
-            session: &session,
-            places: &places,
-            rules: &rules,
-        },
-        &arguments.common.output,
-        arguments.fail.fail_on,
-    )
+    session.suppress(&mut clusters, rules);
+    (clusters, places)
 }

@@ -7,8 +7,11 @@ mod args;
 mod audit;
 mod build;
 mod check;
+mod completion;
+mod conformance;
 mod exit;
 mod explain;
+mod gate;
 mod graph;
 mod kustomize;
 mod order;
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
         Verb::Graph(arguments) => graph::run(arguments),
         Verb::Audit(arguments) => audit::run(arguments),
         Verb::Order(arguments) => order::run(arguments),
+        Verb::Gate(arguments) => gate::run(arguments),
+        Verb::Completion(arguments) => completion::completion(arguments),
+        Verb::Man(arguments) => completion::man(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Kustomize(arguments) => kustomize::run(arguments),
     });

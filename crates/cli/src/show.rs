@@ -142,7 +142,7 @@ pub(crate) fn exit_of(clusters: &[ClusterReport], fail_on: FailOn) -> Exit {
 }
 
 /// The severity from which on a finding is a failure.
-fn threshold(fail_on: FailOn) -> Option<Severity> {
+pub(crate) fn threshold(fail_on: FailOn) -> Option<Severity> {
     match fail_on {
         FailOn::Never => None,
         FailOn::Error => Some(Severity::Error),

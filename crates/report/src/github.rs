@@ -55,6 +55,12 @@ pub fn to_github(report: &Report, context: Context<'_>) -> String {
     text
 }
 
+/// An error that has no place in a file.
+pub(crate) fn error(title: &str, message: &str) -> String {
+    let title = escape_property(&clean(&cut(title, TITLE_CHARS_MAX)));
+    format!("::error title={title}::{}\n", escape_data(&clean(message)))
+}
+
 fn command(merged: &Merged<'_>, several: bool, context: Context<'_>) -> String {
     let finding = merged.finding;
     let name = match finding.severity {

@@ -22,7 +22,7 @@ pub fn to_junit(report: &Report, context: Context<'_>) -> String {
     let suites = report
         .clusters
         .iter()
-        .map(|cluster| suite_of(report, cluster, context));
+        .map(|cluster| suite_of(&report.command, cluster, context));
     document(&name, &suites.collect::<Vec<_>>())
 }
 
@@ -122,7 +122,7 @@ fn is_failed(outcome: &Outcome) -> bool {
 }
 
 /// The suite of one cluster: its verdict, its tiers, then the rules.
-fn suite_of(report: &Report, cluster: &ClusterReport, context: Context<'_>) -> Suite {
+pub(crate) fn suite_of(command: &str, cluster: &ClusterReport, context: Context<'_>) -> Suite {
     let entry = headline::entry(cluster);
     let mut cases = vec![verdict(cluster, context)];
     cases.extend(cluster.tiers.iter().map(|tier| tier_case(cluster, tier, context)));
@@ -138,7 +138,7 @@ fn suite_of(report: &Report, cluster: &ClusterReport, context: Context<'_>) -> S
             properties.push((name, value.clone()));
         }
     }
-    if report.command != "check" {
+    if command != "check" {
         properties.push(("seed", cluster.seed.to_string()));
         properties.push(("schedules", cluster.schedules.to_string()));
     }

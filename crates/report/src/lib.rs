@@ -13,6 +13,7 @@ mod counts;
 mod coverage;
 mod duration;
 mod findings;
+mod gate;
 mod github;
 mod graph;
 mod group;
@@ -32,6 +33,10 @@ mod xml;
 pub use audit::{ShownAudit, audit_to_json, audit_to_text};
 pub use concise::to_concise;
 pub use context::{Context, Places, RuleInfo};
+pub use gate::{
+    Gate, GateTest, HeldBy, HeldRequirement, Outcome, gate_to_concise, gate_to_github, gate_to_json,
+    gate_to_junit, gate_to_markdown, gate_to_sarif, gate_to_text, said_of,
+};
 pub use github::to_github;
 pub use graph::{
     Rehearsed, ShownGraph, graph_to_dot, graph_to_json, graph_to_mermaid, graph_to_svg, graph_to_text,

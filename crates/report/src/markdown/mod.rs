@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 
 use firstpass_diagnostics::{ClusterReport, Finding, Report, Severity, Verdict};
 
-use self::escape::{block, bounded, code, sentence};
+use self::escape::{block, bounded};
+pub(crate) use self::escape::{code, sentence};
 use crate::context::Context;
 use crate::counts::Counts;
 use crate::findings::{LISTED_MAX, notes};
@@ -35,9 +36,17 @@ const NOTE_BYTES: usize = 300;
 /// Characters of a line in a block.
 const WIDTH: usize = 100;
 
+/// Bytes that may stand between the title and the table.
+pub(crate) const HEAD_BYTES_MAX: usize = 8_000;
+
 /// The report as Markdown.
 pub fn to_markdown(report: &Report, context: Context<'_>) -> String {
-    let mut text = format!("## firstpass {}\n\n", report.command);
+    with_head(report, "", context)
+}
+
+/// The report with something of at most [`HEAD_BYTES_MAX`] bytes below its title.
+pub(crate) fn with_head(report: &Report, head: &str, context: Context<'_>) -> String {
+    let mut text = format!("## firstpass {}\n\n{head}", report.command);
     text.push_str(&table(&report.clusters));
     let all = merged::findings(report);
     let shown: Vec<&Merged<'_>> = all

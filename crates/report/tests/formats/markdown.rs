@@ -22,7 +22,7 @@ const TAGS: [&str; 9] = [
 ];
 
 /// Checks that nothing became a link, an image or foreign HTML, and gives the text outside code.
-fn read(markdown: &str) -> String {
+pub(crate) fn read(markdown: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let (mut text, mut in_block, mut in_code, mut open) = (String::new(), false, false, 0_i32);
     for event in Parser::new_ext(markdown, options) {
