@@ -187,6 +187,45 @@ fn a_single_graph_carries_no_name_of_a_cluster() {
 }
 
 #[test]
+fn pictures_are_well_formed_and_boxes_keep_apart() {
+    let mut shown = sample();
+    shown.view.edges[1].needs[0].what = "<b attr='&'>\"".to_owned();
+    for shown in [shown, rehearsed()] {
+        let picture = graph_to_svg(&shown);
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let number = |node: &roxmltree::Node<'_, '_>, name: &str| {
+            node.attribute(name).unwrap().parse::<f64>().unwrap()
+        };
+        let is_box = |node: &roxmltree::Node<'_, '_>| {
+            node.attribute("class") == Some("block")
+                || node.attribute("class") == Some("box") && node.attribute("rx") == Some("6")
+        };
+        let boxes: Vec<(f64, f64, f64, f64)> = document
+            .descendants()
+            .filter(is_box)
+            .map(|node| {
+                (
+                    number(&node, "x"),
+                    number(&node, "y"),
+                    number(&node, "width"),
+                    number(&node, "height"),
+                )
+            })
+            .collect();
+        assert_eq!(boxes.len(), 5, "four tiers, and a frame around the six leaves");
+        for (place, one) in boxes.iter().enumerate() {
+            for other in &boxes[place + 1..] {
+                let apart = one.0 + one.2 <= other.0
+                    || other.0 + other.2 <= one.0
+                    || one.1 + one.3 <= other.1
+                    || other.1 + other.3 <= one.1;
+                assert!(apart, "{one:?} {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn text_of_a_repository_cannot_break_a_picture() {
     let mut shown = sample();
     shown.view.edges[1].needs[0].what = "A\"<b>&\n\u{1b}[1m.example.org".to_owned();

@@ -3,6 +3,8 @@
 mod check;
 mod pre_apply;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use firstpass_diagnostics::{Tier, Verdict};
 use firstpass_object::TierName;

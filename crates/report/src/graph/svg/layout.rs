@@ -183,8 +183,10 @@ fn crossings(nodes: &[Node], layers: &[Vec<usize>]) -> usize {
                 .iter()
                 .map(|goal| ends.len() - ends.partition_point(|end| end <= goal))
                 .sum::<usize>();
-            ends.extend(goals);
-            ends.sort_by(f64::total_cmp);
+            for goal in goals {
+                let place = ends.partition_point(|end| *end <= goal);
+                ends.insert(place, goal);
+            }
         }
     }
     count
