@@ -12,7 +12,10 @@ use common::{firstpass, workspace};
 fn pages() -> Vec<(PathBuf, PathBuf)> {
     let root = workspace();
     let home = root.join("examples/home-network");
-    let mut pages = vec![(root.join("README.md"), root.clone())];
+    let mut pages = vec![
+        (root.join("README.md"), root.clone()),
+        (root.join("docs/ci.md"), home.clone()),
+    ];
     let verbs = ["graph", "audit", "order"].map(|verb| root.join(format!("docs/{verb}.md")));
     pages.extend(verbs.into_iter().map(|page| (page, home.clone())));
     #[expect(clippy::disallowed_methods, reason = "the test lists its pages")]
