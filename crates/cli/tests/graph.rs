@@ -78,3 +78,31 @@ fn the_same_picture_each_time() {
         assert_eq!(text(&arguments), text(&arguments), "{format}");
     }
 }
+
+/// `FIRSTPASS_BLESS=1 cargo test -p firstpass-cli --test graph` draws them anew.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test reads pictures, and its own switch"
+)]
+fn pictures_of_the_pages_are_what_the_program_draws() {
+    let story = [
+        "clusters/prod",
+        "--rehearse",
+        "--overlay",
+        "stories/before-cdi-split",
+    ];
+    for (name, arguments) in [("home-network", &[][..]), ("before-cdi-split", &story[..])] {
+        let drawn = text(&[&["graph", "--format", "svg"], arguments].concat());
+        let file = workspace().join(format!("docs/images/{name}.svg"));
+        if std::env::var("FIRSTPASS_BLESS").is_ok() {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, &drawn).unwrap();
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            kept == drawn,
+            "docs/images/{name}.svg is old; `FIRSTPASS_BLESS=1 cargo test -p firstpass-cli --test graph` draws it anew"
+        );
+    }
+}
