@@ -13,6 +13,7 @@
 //! hold through [`Contents`]. The one who drives the controllers is crate `sim`.
 
 mod context;
+mod disks;
 mod flux_api;
 mod flux_rest;
 mod helm;
@@ -33,6 +34,7 @@ mod workers;
 mod workload;
 
 pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays};
+pub use disks::{DiskController, Stamp};
 pub use flux_rest::FluxRestController;
 pub use helm::{HelmController, ReleaseRecord};
 pub use journal::{Journal, Line};

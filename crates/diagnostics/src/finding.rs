@@ -71,7 +71,8 @@ pub struct Finding {
     /// Reports for people show such findings as one; it means nothing outside this process and is not written.
     #[serde(skip)]
     pub cause: Option<String>,
-    /// In how many schedules it came up, if not in all of them.
+    /// In how many of several schedules it was seen to happen; absent for one schedule, and for what only follows from the
+    /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedules: Option<Frequency>,
 }

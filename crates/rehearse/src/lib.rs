@@ -16,6 +16,7 @@ mod durations;
 mod explain;
 mod faults;
 mod findings;
+mod gate;
 mod owners;
 mod pre_apply;
 mod rehearsal;

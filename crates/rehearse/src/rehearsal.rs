@@ -18,7 +18,7 @@ use crate::contents::RepositoryContents;
 use crate::explain::Explainer;
 use crate::faults::Troubles;
 use crate::stage::{self, Setup};
-use crate::{durations, report, schedules, why};
+use crate::{durations, gate, report, schedules, why};
 
 /// How long the stage may take to come to rest before Flux starts.
 const STAGE_LIMIT: Time = Time::from_secs(2 * 60 * 60);
@@ -146,7 +146,10 @@ impl Script {
                 .map(|seed| self.play(&start, seed, options).2)
                 .collect();
             schedules::merge(&mut report, &others);
+        } else {
+            schedules::unmark(&mut report);
         }
+        gate::describe(self, &mut report);
         Rehearsal {
             report,
             end,
@@ -197,6 +200,8 @@ impl Script {
     pub fn conclude(&self, world: World, end: End, seed: u64, assumptions: Vec<Assumption>) -> Rehearsal {
         let mut report = self.report(&world, end, seed, assumptions);
         report.conclude();
+        schedules::unmark(&mut report);
+        gate::describe(self, &mut report);
         Rehearsal {
             report,
             end,

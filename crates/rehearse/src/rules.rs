@@ -48,6 +48,13 @@ pub static RUN_RULES: &[RunRule] = &[
         page: include_str!("../../../docs/rules/runs/attempt-failed.md"),
     },
     RunRule {
+        name: "workers-starved",
+        summary: "as many tiers wait for health that never comes as there are workers",
+        severity: Severity::Warning,
+        verdict: Verdict::Hazard,
+        page: include_str!("../../../docs/rules/runs/workers-starved.md"),
+    },
+    RunRule {
         name: "release-never-ready",
         summary: "a HelmRelease that never becomes Ready and that nothing waits for",
         severity: Severity::Warning,

@@ -16,47 +16,66 @@ pub(crate) fn merge(report: &mut ClusterReport, others: &[ClusterReport]) {
     let total = u32::try_from(others.len()).unwrap_or(u32::MAX).saturating_add(1);
     report.sampled = Some(sampled(report, others));
     report.schedules = total;
-    let mut found: BTreeMap<Key, (Frequency, Finding)> = BTreeMap::new();
+    let mut found: BTreeMap<Key, Found> = BTreeMap::new();
     for one in std::iter::once(&*report).chain(others) {
         for finding in &one.findings {
-            let first = Frequency {
-                count: 0,
-                of: total,
+            let entry = found.entry(key(finding)).or_insert_with(|| Found {
+                finding: finding.clone(),
+                seen: 0,
                 seed: one.seed,
-            };
-            let entry = found
-                .entry(key(finding))
-                .or_insert_with(|| (first, finding.clone()));
-            entry.0.count += 1;
-            if finding.verdict > entry.1.verdict {
-                entry.0.seed = one.seed;
-                entry.1 = finding.clone();
+            });
+            // The schedule that says most about it is shown.
+            let rank = |finding: &Finding| (finding.verdict, finding.schedules.is_some());
+            if rank(finding) > rank(&entry.finding) {
+                entry.finding = finding.clone();
+                entry.seed = one.seed;
             }
+            entry.seen += u32::from(finding.schedules.is_some());
         }
     }
     for other in others {
         report.verdict = report.verdict.max(other.verdict);
     }
-    report.findings = found
-        .into_values()
-        .map(|(frequency, finding)| counted(finding, frequency))
-        .collect();
+    report.findings = found.into_values().map(|found| found.counted(total)).collect();
     report.conclude();
 }
 
-/// A finding with the number of schedules in which it came up, if not in all of them.
-fn counted(mut finding: Finding, frequency: Frequency) -> Finding {
-    if frequency.count < frequency.of {
-        let Frequency { count, of, seed } = frequency;
+/// Takes the marks away where there is one schedule only.
+pub(crate) fn unmark(report: &mut ClusterReport) {
+    for finding in &mut report.findings {
+        finding.schedules = None;
+    }
+}
+
+/// A finding of several schedules.
+struct Found {
+    finding: Finding,
+    /// In how many of them it was seen to happen; what follows from the files alone need not happen at all.
+    seen: u32,
+    seed: u64,
+}
+
+impl Found {
+    /// The finding, with the number of schedules in which it happened.
+    fn counted(self, of: u32) -> Finding {
+        let Found {
+            mut finding,
+            seen: count,
+            seed,
+        } = self;
+        finding.schedules = None;
+        if count == 0 {
+            return finding;
+        }
         if !finding.why.is_empty() && !finding.why.ends_with(['.', '!', '?']) {
             finding.why.push('.');
         }
         finding.why.push_str(&format!(
             " This happened in {count} of {of} schedules; `--seed {seed}` shows one."
         ));
-        finding.schedules = Some(frequency);
+        finding.schedules = Some(Frequency { count, of, seed });
+        finding
     }
-    finding
 }
 
 /// What the schedules came to.

@@ -268,6 +268,14 @@ pub(crate) fn health_text(id: &ObjectId, world: &World) -> String {
             .collect();
         return format!("its pods wait for {}", names.join(", "));
     }
+    if world
+        .workloads
+        .workloads()
+        .get(id)
+        .is_some_and(|record| record.is_crashing())
+    {
+        return "its pods crash as soon as they run".to_owned();
+    }
     if world.server.object(id).is_none() {
         return "it does not exist".to_owned();
     }

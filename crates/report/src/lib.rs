@@ -14,6 +14,7 @@ mod coverage;
 mod duration;
 mod findings;
 mod gate;
+mod gates;
 mod github;
 mod graph;
 mod group;

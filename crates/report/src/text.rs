@@ -11,7 +11,7 @@ use firstpass_source::Tree;
 
 use crate::clean::clean;
 use crate::wrap::wrap;
-use crate::{coverage, findings, group, headline, schedules, timeline};
+use crate::{coverage, findings, gates, group, headline, schedules, timeline};
 
 /// Assumptions of one kind beyond this many are counted, unless all are asked for.
 const ASSUMPTIONS_LISTED_MAX: usize = 6;
@@ -85,6 +85,13 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
     if !cluster.tiers.is_empty() {
         text.push('\n');
         text.push_str(&timeline::render(&cluster.tiers, style));
+    }
+    if style.verbose {
+        let gates = gates::render(&cluster.tiers, style);
+        if !gates.is_empty() {
+            text.push('\n');
+            text.push_str(&gates);
+        }
     }
     let schedules = schedules::render(cluster, style);
     if !schedules.is_empty() {

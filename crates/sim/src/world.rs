@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Cursor, Delays as ServerDelays, Duration, Event, EventType, Time};
 use firstpass_controllers::{
-    Contents, Context, Controller, Delays, FluxRestController, HelmController, Journal,
+    Contents, Context, Controller, Delays, DiskController, FluxRestController, HelmController, Journal,
     KustomizationController, Line, OperatorController, SourceController, StorageController,
     WorkloadController,
 };
@@ -20,7 +20,7 @@ use crate::faults::{Fault, FaultKind, Faults, FluxController};
 use crate::progress::Progress;
 
 /// How many controllers there are.
-const CONTROLLERS: usize = 7;
+const CONTROLLERS: usize = 8;
 
 /// Which of them is kustomize-controller.
 const KUSTOMIZATIONS: usize = 1;
@@ -55,6 +55,8 @@ pub struct World {
     pub storage: StorageController,
     /// Operators.
     pub operators: OperatorController,
+    /// Disks that CDI makes.
+    pub disks: DiskController,
     /// Flux's other controllers.
     flux_rest: FluxRestController,
     cursor: Cursor,
@@ -85,6 +87,7 @@ impl World {
             workloads: WorkloadController::default(),
             storage: StorageController::default(),
             operators: OperatorController::default(),
+            disks: DiskController::default(),
             flux_rest: FluxRestController::default(),
             contents,
             setting,
@@ -312,6 +315,7 @@ impl World {
             &self.workloads,
             &self.storage,
             &self.operators,
+            &self.disks,
             &self.flux_rest,
         ]
     }
@@ -326,6 +330,7 @@ impl World {
                 workloads,
                 storage,
                 operators,
+                disks,
                 flux_rest,
             } = actors;
             let controllers: [&mut dyn Controller; CONTROLLERS] = [
@@ -335,6 +340,7 @@ impl World {
                 *workloads,
                 *storage,
                 *operators,
+                *disks,
                 *flux_rest,
             ];
             if let Some(controller) = controllers.into_iter().nth(index) {
@@ -362,6 +368,7 @@ impl World {
             workloads: &mut self.workloads,
             storage: &mut self.storage,
             operators: &mut self.operators,
+            disks: &mut self.disks,
             flux_rest: &mut self.flux_rest,
         };
         act(&mut actors, &mut context);
@@ -401,5 +408,6 @@ struct Actors<'a> {
     workloads: &'a mut WorkloadController,
     storage: &'a mut StorageController,
     operators: &'a mut OperatorController,
+    disks: &'a mut DiskController,
     flux_rest: &'a mut FluxRestController,
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Request, Target, Time};
-use firstpass_knowledge::{KindDef, OnObject, Operator, StatusWrite, TemplateScope};
+use firstpass_knowledge::{KindDef, OnObject, Operator, StatusWrite, TemplateScope, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -28,6 +28,8 @@ pub(crate) use instance::work_before_ready;
 
 /// How long an object that was refused is left alone before an operator tries again.
 const RETRY: Duration = Duration::from_secs(5);
+const CDI: &str = "cdi.kubevirt.io";
+const DATA_VOLUME: &str = "DataVolume";
 /// How often an operator tries to bring an object before it gives up until something else happens.
 const TRIES_MAX: u32 = 60;
 
@@ -297,9 +299,10 @@ impl OperatorController {
         if generation(&object) != act.generation {
             return;
         }
-        if let Some(name) = &step.name
-            && self.waits_for_effect(name, &object, context)
-        {
+        let waits = |name: &String| {
+            self.waits_for_effect(name, &object, context) || waits_for_its_claim(name, &object, context)
+        };
+        if step.name.as_ref().is_some_and(waits) {
             self.blocked.entry(id).or_default().push(act);
             return;
         }
@@ -416,6 +419,16 @@ impl Controller for OperatorController {
         if is_workload(&id.group_kind()) {
             self.observe_workload(old, new, context);
         }
+        if id.is("", "PersistentVolumeClaim") && old.is_none() {
+            let volume = ObjectId {
+                group: CDI.to_owned(),
+                kind: DATA_VOLUME.to_owned(),
+                ..id.clone()
+            };
+            for act in self.blocked.remove(&volume).unwrap_or_default() {
+                self.timers.set(context.now, Act::Status(act));
+            }
+        }
         match new {
             None => self.observe_deletion(&id, context),
             Some(new) if old.is_none_or(|old| generation(old) != generation(new)) => self.see(new, context),
@@ -460,6 +473,13 @@ fn effect_key(operator: &str, object: &Value, rule: usize, effect: usize) -> Eff
     }
 }
 
+/// A DataVolume has succeeded only once its claim is made ([`crate::disks`]).
+fn waits_for_its_claim(status: &str, object: &Value, context: &Context<'_>) -> bool {
+    let is_disk = object.kind() == DATA_VOLUME && firstpass_object::group_of(object.api_version()) == CDI;
+    let claim = ObjectId::new("", "PersistentVolumeClaim", object.namespace(), object.name());
+    is_disk && status == "succeeded" && context.server.object(&claim).is_none()
+}
+
 fn patch_status(step: &StatusWrite, object: &Value, context: &mut Context<'_>) {
     let now = context.now.timestamp();
     let scope = TemplateScope {
@@ -488,6 +508,45 @@ fn is_running(workload: &Value) -> bool {
 
 fn is_ready(workload: &Value) -> bool {
     is_running(workload) && crate::workload::is_ready(workload)
+}
+
+/// Whether an operator works: it runs in a workload that is ready, or something unseen runs it.
+pub(crate) fn runs(name: &str, context: &Context<'_>) -> bool {
+    if context.contents.runs_unseen(name) {
+        return true;
+    }
+    let deployments = GroupKind::new("apps", "Deployment");
+    let mut workloads = context.server.objects(&deployments, None);
+    workloads.any(|(_, workload)| is_of(name, workload) && crate::workload::is_ready(workload))
+}
+
+/// Whether an operator runs in a workload: one that a model made, or one with its image.
+pub(crate) fn is_of(name: &str, workload: &Value) -> bool {
+    match workload.annotation(crate::marks::OPERATOR) {
+        Some(operator) => operator == name,
+        None => {
+            let images = crate::workload::needs::images(workload);
+            images.iter().any(|image| {
+                image
+                    .rsplit('/')
+                    .next()
+                    .is_some_and(|last| last.split([':', '@']).next() == Some(name))
+            })
+        }
+    }
+}
+
+/// The release of an operator that runs; `None` if none does.
+pub(crate) fn running_version(name: &str, context: &Context<'_>) -> Option<VersionPoint> {
+    let deployments = GroupKind::new("apps", "Deployment");
+    let mut workloads = context.server.objects(&deployments, None);
+    workloads.find_map(|(_, workload)| {
+        let instances = is_of(name, workload).then(|| instance::of_workload(workload, context))?;
+        let own = instances
+            .into_iter()
+            .find(|(operator, _)| operator.name == name)?;
+        Some(own.1.version)
+    })
 }
 
 /// The operators that a workload runs.

@@ -3,17 +3,25 @@
 //! What follows from the files alone is found by the rules already. A run adds its evidence to those findings, and findings
 //! of its own for what only playing shows. Where both speak of the same thing, the more severe one stays.
 
+mod disk;
 mod hazard;
 mod stall;
 
 use firstpass_controllers::kustomization::{DependencyState, Obstacle};
-use firstpass_diagnostics::{Finding, Location, Severity, Verdict};
+use firstpass_diagnostics::{Finding, Frequency, Location, Severity, Verdict};
 use firstpass_flux::names;
 use firstpass_object::ObjectId;
 
 use crate::explain::{Explainer, TierView};
 use crate::rehearsal::Script;
 use crate::why::first_line;
+
+/// Marks a finding that a run has seen happen; [`crate::schedules`] counts the marks and takes them away.
+pub(crate) const SEEN: Frequency = Frequency {
+    count: 1,
+    of: 1,
+    seed: 0,
+};
 
 /// A finding of the run, before it meets those of the rules.
 struct Own {
@@ -44,6 +52,14 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
             attach(&mut findings, own, view, explainer);
         }
     }
+    for (volume, own) in disk::disks(explainer) {
+        let tier = explainer.by_id.get(&volume).and_then(|tier| explainer.tier(tier));
+        if let Some(view) = tier {
+            attach(&mut findings, own, view, explainer);
+        }
+    }
+    findings
+        .extend(crate::gate::starvation(explainer).filter(|_| explainer.end != firstpass_sim::End::Horizon));
     let at_rest = explainer.end != firstpass_sim::End::Horizon;
     for finding in at_rest.then(|| stuck_releases(explainer)).into_iter().flatten() {
         // A rule may have said why already.
@@ -112,6 +128,7 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
     match best {
         Some(index) => {
             let known = &mut findings[index];
+            known.schedules = Some(SEEN);
             add_evidence(known, &evidence);
             for tier in finding.blocks {
                 if !known.blocks.contains(&tier) && known.tier.as_ref() != Some(&tier) {
@@ -124,6 +141,7 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
             findings.retain(|known| {
                 !(concerns(known) && known.verdict.is_some() && known.verdict < finding.verdict)
             });
+            finding.schedules = Some(SEEN);
             add_evidence(&mut finding, &evidence);
             findings.push(finding);
         }
