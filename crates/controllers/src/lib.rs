@@ -12,6 +12,7 @@
 //! Absent on purpose: clocks, threads, sockets, and chance. How long things take comes through [`Delays`], what sources
 //! hold through [`Contents`]. The one who drives the controllers is crate `sim`.
 
+mod addresses;
 mod context;
 mod disks;
 mod flux_api;
@@ -33,6 +34,7 @@ mod trouble;
 mod workers;
 mod workload;
 
+pub use addresses::{AddressClaim, AddressController, Pool, pools_of};
 pub use context::{Artifact, BuildFailure, Built, Contents, Context, Controller, Delays};
 pub use disks::{DiskController, Stamp};
 pub use flux_rest::FluxRestController;

@@ -28,14 +28,17 @@ enum Event {
 pub(crate) fn path(explainer: &Explainer<'_>) -> Vec<Leg> {
     let done = explainer.tiers.iter().filter(|view| view.is_done());
     let last = done.max_by_key(|view| (view.record.ready_at, std::cmp::Reverse(&view.name)));
+    last.map(|last| path_to(explainer, last)).unwrap_or_default()
+}
+
+/// The path to a tier that is Ready, first leg first.
+pub(crate) fn path_to(explainer: &Explainer<'_>, view: &TierView) -> Vec<Leg> {
     let mut path = Path {
         explainer,
         legs: Vec::new(),
         seen: BTreeSet::new(),
     };
-    if let Some(last) = last {
-        path.follow(last, Event::Ready);
-    }
+    path.follow(view, Event::Ready);
     path.legs.reverse();
     path.legs
 }

@@ -228,7 +228,11 @@ impl Rehearsal {
 
     /// The chain from a tier to what it waits for in the end, in words; `None` if there is no such tier.
     pub fn why(&self, tier: &TierName) -> Option<String> {
-        why::chain(&Explainer::new(&self.script, &self.world, self.end), tier)
+        why::chain(
+            &Explainer::new(&self.script, &self.world, self.end),
+            &self.report.findings,
+            tier,
+        )
     }
 
     /// What was rehearsed.

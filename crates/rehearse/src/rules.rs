@@ -48,6 +48,13 @@ pub static RUN_RULES: &[RunRule] = &[
         page: include_str!("../../../docs/rules/runs/attempt-failed.md"),
     },
     RunRule {
+        name: "address-not-pinned",
+        summary: "a load-balancer address that somebody counts on and nobody pins",
+        severity: Severity::Warning,
+        verdict: Verdict::Hazard,
+        page: include_str!("../../../docs/rules/runs/address-not-pinned.md"),
+    },
+    RunRule {
         name: "workers-starved",
         summary: "as many tiers wait for health that never comes as there are workers",
         severity: Severity::Warning,

@@ -4,15 +4,19 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_diagnostics::TierState;
+use firstpass_diagnostics::{Finding, TierState, Verdict};
 use firstpass_object::{ObjectId, TierName};
 use firstpass_order::How;
 
+use crate::critical;
 use crate::explain::{Explainer, TierView};
 use crate::waits::{Wait, health_text};
 
-/// The chain, one step per line.
-pub(crate) fn chain(explainer: &Explainer<'_>, tier: &TierName) -> Option<String> {
+/// Stretches of time shorter than this many seconds are not told.
+const LEG_LEAST_S: f64 = 1.0;
+
+/// The chain, one step per line; then what is at its root, what to do, and the knowledge that says so.
+pub(crate) fn chain(explainer: &Explainer<'_>, findings: &[Finding], tier: &TierName) -> Option<String> {
     let view = explainer.tier(tier)?;
     let mut text = String::new();
     if view.is_done() {
@@ -21,7 +25,70 @@ pub(crate) fn chain(explainer: &Explainer<'_>, tier: &TierName) -> Option<String
     }
     let mut seen = BTreeSet::new();
     describe(explainer, view, 0, &mut seen, &mut text);
+    roots(explainer, findings, &seen, &mut text);
+    knowledge(explainer, &seen, &mut text);
     Some(text)
+}
+
+/// The findings at the tiers of the chain that are to blame: those that nobody else of the chain keeps waiting.
+fn roots(explainer: &Explainer<'_>, findings: &[Finding], seen: &BTreeSet<TierName>, text: &mut String) {
+    let is_root = |tier: &TierName| {
+        let view = explainer.tier(tier);
+        let behind = view
+            .into_iter()
+            .flat_map(|view| &view.waits)
+            .flat_map(|wait| &wait.tiers);
+        let stuck =
+            |other: &&TierName| *other != tier && explainer.tier(other).is_some_and(|other| !other.is_done());
+        explainer.circles.contains_key(tier) || !behind.into_iter().any(|other| stuck(&other))
+    };
+    let loud = findings.iter().filter(|finding| {
+        let fails = finding.verdict.is_some_and(Verdict::is_failure);
+        fails
+            && finding
+                .tier
+                .as_ref()
+                .is_some_and(|tier| seen.contains(tier) && is_root(tier))
+    });
+    for finding in loud {
+        let place = finding
+            .location
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" ({}:{})", place.file, place.line));
+        let _ = writeln!(
+            text,
+            "\nAt the root: {}{place} [{}]",
+            finding.message, finding.rule
+        );
+        if !finding.why.is_empty() {
+            let _ = writeln!(text, "  why: {}", indented(&finding.why));
+        }
+        if !finding.help.is_empty() {
+            let _ = writeln!(text, "  what to do: {}", indented(&finding.help));
+        }
+    }
+}
+
+/// What knowledge the chain rests on.
+fn knowledge(explainer: &Explainer<'_>, seen: &BTreeSet<TierName>, text: &mut String) {
+    let bringers = explainer.bringers();
+    let mut sources = BTreeSet::new();
+    for view in seen.iter().filter_map(|tier| explainer.tier(tier)) {
+        for obstacle in view.waits.iter().filter_map(|wait| wait.obstacle.as_ref()) {
+            if let Some(provider) = bringers.provider(&view.name, obstacle)
+                && provider.how != How::Manifest
+            {
+                sources.insert(provider.source.clone());
+            }
+        }
+    }
+    for source in sources {
+        let _ = writeln!(text, "Known from: {source}");
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
 }
 
 fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String) {
@@ -31,6 +98,16 @@ fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String)
         "`{}` is Ready after {ready:.1} s, with {} attempts.",
         view.name, view.record.attempts
     );
+    for leg in critical::path_to(explainer, view) {
+        let lasts = leg.to_s - leg.from_s;
+        if lasts >= LEG_LEAST_S {
+            let _ = writeln!(
+                text,
+                "  at {:.1} s `{}` {}, for {lasts:.1} s",
+                leg.from_s, leg.tier, leg.what
+            );
+        }
+    }
     for wait in &view.waits {
         let _ = writeln!(text, "  on the way it waited for {}", waiting_text(wait));
     }
@@ -68,7 +145,7 @@ fn describe(
         let _ = writeln!(text, "{indent}`{}` is not Ready.", view.name);
     }
     for wait in &view.waits {
-        let place = place_text(explainer, wait);
+        let place = place_text(explainer, view, wait);
         let _ = writeln!(
             text,
             "{indent}`{}` waits for {}{place}.",
@@ -80,7 +157,11 @@ fn describe(
         }
         for next in &wait.tiers {
             if *next == view.name {
-                let _ = writeln!(text, "{indent}  That is `{next}` itself: this closes the circle.");
+                let _ = writeln!(
+                    text,
+                    "{indent}  That is `{next}` itself: it applies nothing of a stage before all of it passes the dry-run, so \
+                     this closes the circle."
+                );
             } else if let Some(next) = explainer.tier(next).filter(|next| !next.is_done()) {
                 describe(explainer, next, depth + 1, seen, text);
             }
@@ -111,13 +192,19 @@ pub(crate) fn waiting_text(wait: &Wait) -> String {
     }
 }
 
-/// Where the object that waits is written.
-fn place_text(explainer: &Explainer<'_>, wait: &Wait) -> String {
+/// Where it is written: the object that waits, or the Flux Kustomization that names the dependency.
+fn place_text(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> String {
     let object = wait.obstacle.as_ref().and_then(Obstacle::object);
     let rendered = object.and_then(|object| explainer.rendered(object));
-    rendered.map_or_else(String::new, |rendered| {
-        format!(" ({}:{})", rendered.origin.file, rendered.origin.line.max(1))
-    })
+    if let Some(rendered) = rendered {
+        return format!(" ({}:{})", rendered.origin.file, rendered.origin.line.max(1));
+    }
+    let location = explainer
+        .script
+        .cluster
+        .tier(&view.name)
+        .and_then(|tier| tier.location.as_ref());
+    location.map_or_else(String::new, |place| format!(" ({}:{})", place.file, place.line))
 }
 
 fn because(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> Option<String> {
@@ -130,10 +217,19 @@ fn because(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> Option<St
                 .tier
                 .map(|tier| explainer.script.graph.tiers.name(tier).to_string());
             let place = place.map_or_else(String::new, |tier| format!(", in `{tier}`"));
+            let trigger = match &provider.how {
+                How::OperatorObject { trigger, .. } => explainer.rendered(trigger),
+                _ => provider
+                    .object
+                    .as_ref()
+                    .and_then(|object| explainer.rendered(object)),
+            };
+            let file = trigger.map_or_else(String::new, |rendered| {
+                format!(" ({}:{})", rendered.origin.file, rendered.origin.line.max(1))
+            });
             Some(format!(
-                "{}{place} ({}).",
-                provided_by(&provider.how, provider.object.as_ref()),
-                provider.source
+                "{}{place}{file}.",
+                provided_by(&provider.how, provider.object.as_ref())
             ))
         }
         Obstacle::Unhealthy { object, .. } => Some(format!("{}.", health_text(object, explainer.world))),

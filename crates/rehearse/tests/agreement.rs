@@ -15,16 +15,27 @@ use firstpass_diagnostics::{Finding, Verdict};
 use firstpass_rehearse::{Script, run_rule};
 use firstpass_source::Tree;
 
-/// Public repositories, one entry each.
-const CORPUS: [(&str, &str); 8] = [
+/// Public repositories with their clusters.
+const CORPUS: [(&str, &str); 19] = [
+    ("fluxcd__flux2-kustomize-helm-example", "clusters/staging"),
     ("fluxcd__flux2-kustomize-helm-example", "clusters/production"),
+    ("fluxcd__flux2-multi-tenancy", "clusters/staging"),
     ("fluxcd__flux2-multi-tenancy", "clusters/production"),
     ("onedr0p__home-ops", "kubernetes/flux/cluster"),
     ("billimek__k8s-gitops", "setup/flux/cluster"),
     ("tyriis__home-ops", "kubernetes/main/flux"),
+    ("tyriis__home-ops", "kubernetes/utility/flux"),
     ("martinohmann__home-ops", "kubernetes/main/flux"),
+    ("martinohmann__home-ops", "kubernetes/storage/flux"),
+    ("equinor__radix-flux", "clusters/c2-production"),
+    ("equinor__radix-flux", "clusters/c3"),
+    ("equinor__radix-flux", "clusters/development"),
+    ("equinor__radix-flux", "clusters/monitoring"),
+    ("equinor__radix-flux", "clusters/playground"),
     ("equinor__radix-flux", "clusters/production"),
     ("joryirving__home-ops", "kubernetes/clusters/main"),
+    ("joryirving__home-ops", "kubernetes/clusters/utility"),
+    ("joryirving__home-ops", "kubernetes/clusters/test"),
 ];
 
 fn is_stuck(finding: &&Finding) -> bool {

@@ -30,7 +30,10 @@ const ENTRIES: [(&str, &[&str]); 8] = [
     (
         "equinor__radix-flux",
         &[
+            "clusters/c2-production",
+            "clusters/c3",
             "clusters/development",
+            "clusters/monitoring",
             "clusters/playground",
             "clusters/production",
         ],
@@ -43,16 +46,6 @@ const ENTRIES: [(&str, &[&str]); 8] = [
             "kubernetes/clusters/test",
         ],
     ),
-];
-
-/// Rules that only a run finds: each of these findings was looked at by hand.
-const RUN_ONLY: [&str; 6] = [
-    "release-never-ready",
-    "health-timeout",
-    "attempt-failed",
-    "source-missing",
-    "never-healthy",
-    "livelock",
 ];
 
 #[test]
@@ -97,9 +90,12 @@ fn every_rehearsal_ends() {
                     eprintln!("A {assumption:?}");
                 }
             }
-            for finding in report.findings.iter().filter(|finding| {
-                finding.severity == Severity::Error || RUN_ONLY.contains(&finding.rule.as_str())
-            }) {
+            // What is said aloud about a cluster that runs is looked at by hand.
+            for finding in report
+                .findings
+                .iter()
+                .filter(|finding| finding.severity > Severity::Info)
+            {
                 eprintln!(
                     "  {} {:?} {:?}: {}\n      {}",
                     finding.rule,

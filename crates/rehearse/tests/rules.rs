@@ -77,6 +77,7 @@ fn every_rule_of_a_run_has_a_page() {
         include_str!("../src/findings/stall.rs"),
         include_str!("../src/findings/hazard.rs"),
         include_str!("../src/findings/disk.rs"),
+        include_str!("../src/findings/address.rs"),
         include_str!("../src/gate.rs"),
     ];
     let is_name = |text: &&str| {

@@ -305,3 +305,37 @@ fn tiers_say_what_they_prove_and_what_they_hold_up() {
     assert_eq!(proof.level, ProofLevel::Partly);
     assert!(proof.silent.contains(&"CDI/cdi".to_owned()), "{proof:?}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the example is read from disk")]
+fn a_gateway_without_a_pin_may_not_get_the_address_that_dns_answers_with() {
+    let (gateway, vars) = (
+        "platform-config/gateway/gateway.yaml",
+        "clusters/prod/cluster-vars.yaml",
+    );
+    let with = |pin: &str, address: &str| {
+        let mut upper = MemoryTree::new();
+        let read = |path: &str| std::fs::read_to_string(example().join(path)).unwrap();
+        upper.insert(gateway, read(gateway).replace("lbipam.cilium.io/ips", pin));
+        upper.insert(
+            vars,
+            read(vars).replace("GATEWAY_VIP: 192.168.20.200", &format!("GATEWAY_VIP: {address}")),
+        );
+        let tree = OverlayTree::new(WorkTree::open(&example()).unwrap(), upper);
+        of(Arc::new(tree)).rehearse(&Options::default()).report
+    };
+    let found = |report: &ClusterReport| {
+        report
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "address-not-pinned")
+            .cloned()
+    };
+    assert_eq!(found(&with("lbipam.cilium.io/ips", "192.168.20.210")), None);
+    let report = with("example.com/unused", "192.168.20.210");
+    let finding = found(&report).unwrap_or_else(|| panic!("{}", show(&report)));
+    assert_eq!(finding.tier, Some(tier("platform-config")));
+    assert!(finding.object.as_deref().unwrap().starts_with("Gateway/"));
+    assert!(finding.why.contains("names 192.168.20.210"), "{}", finding.why);
+    assert!(finding.why.contains("got 192.168.20.200"), "{}", finding.why);
+}

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Cursor, Delays as ServerDelays, Duration, Event, EventType, Time};
 use firstpass_controllers::{
-    Contents, Context, Controller, Delays, DiskController, FluxRestController, HelmController, Journal,
-    KustomizationController, Line, OperatorController, SourceController, StorageController,
-    WorkloadController,
+    AddressController, Contents, Context, Controller, Delays, DiskController, FluxRestController,
+    HelmController, Journal, KustomizationController, Line, OperatorController, SourceController,
+    StorageController, WorkloadController,
 };
 use firstpass_flux::ControllerSettings;
 use firstpass_knowledge::Knowledge;
@@ -20,7 +20,7 @@ use crate::faults::{Fault, FaultKind, Faults, FluxController};
 use crate::progress::Progress;
 
 /// How many controllers there are.
-const CONTROLLERS: usize = 8;
+const CONTROLLERS: usize = 9;
 
 /// Which of them is kustomize-controller.
 const KUSTOMIZATIONS: usize = 1;
@@ -57,6 +57,8 @@ pub struct World {
     pub operators: OperatorController,
     /// Disks that CDI makes.
     pub disks: DiskController,
+    /// Load-balancer addresses.
+    pub addresses: AddressController,
     /// Flux's other controllers.
     flux_rest: FluxRestController,
     cursor: Cursor,
@@ -88,6 +90,7 @@ impl World {
             storage: StorageController::default(),
             operators: OperatorController::default(),
             disks: DiskController::default(),
+            addresses: AddressController::default(),
             flux_rest: FluxRestController::default(),
             contents,
             setting,
@@ -316,6 +319,7 @@ impl World {
             &self.storage,
             &self.operators,
             &self.disks,
+            &self.addresses,
             &self.flux_rest,
         ]
     }
@@ -331,6 +335,7 @@ impl World {
                 storage,
                 operators,
                 disks,
+                addresses,
                 flux_rest,
             } = actors;
             let controllers: [&mut dyn Controller; CONTROLLERS] = [
@@ -341,6 +346,7 @@ impl World {
                 *storage,
                 *operators,
                 *disks,
+                *addresses,
                 *flux_rest,
             ];
             if let Some(controller) = controllers.into_iter().nth(index) {
@@ -369,6 +375,7 @@ impl World {
             storage: &mut self.storage,
             operators: &mut self.operators,
             disks: &mut self.disks,
+            addresses: &mut self.addresses,
             flux_rest: &mut self.flux_rest,
         };
         act(&mut actors, &mut context);
@@ -409,5 +416,6 @@ struct Actors<'a> {
     storage: &'a mut StorageController,
     operators: &'a mut OperatorController,
     disks: &'a mut DiskController,
+    addresses: &'a mut AddressController,
     flux_rest: &'a mut FluxRestController,
 }

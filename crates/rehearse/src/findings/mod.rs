@@ -3,6 +3,7 @@
 //! What follows from the files alone is found by the rules already. A run adds its evidence to those findings, and findings
 //! of its own for what only playing shows. Where both speak of the same thing, the more severe one stays.
 
+mod address;
 mod disk;
 mod hazard;
 mod stall;
@@ -52,7 +53,10 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
             attach(&mut findings, own, view, explainer);
         }
     }
-    for (volume, own) in disk::disks(explainer) {
+    for (volume, own) in disk::disks(explainer)
+        .into_iter()
+        .chain(address::addresses(explainer))
+    {
         let tier = explainer.by_id.get(&volume).and_then(|tier| explainer.tier(tier));
         if let Some(view) = tier {
             attach(&mut findings, own, view, explainer);

@@ -76,7 +76,7 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
                 format!("{} wait for each other: `{tier}` needs {}", names.join(" and "), crate::why::waiting_text(wait)),
             )
             .with_why("none of them can ever apply what the other needs")
-            .with_help("move what is needed into a tier that comes first, and let the others depend on it")
+            .with_help("move what is needed into a tier of its own that comes first, and let the others depend on it")
         }
         // Somebody else is to blame.
         _ if waits_for_stuck_tier => return None,
@@ -220,7 +220,7 @@ fn health_circle(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId) 
         "`{object}` needs {}, which comes in a tier that waits for this one",
         behind.join(", ")
     ))
-    .with_help("bring what it needs in this tier or in one before it")
+    .with_help("bring what it needs in a tier of its own before this one, or leave it out of what this tier waits for")
 }
 
 fn dependency_stall(

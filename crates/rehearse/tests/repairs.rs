@@ -1,0 +1,125 @@
+//! Proposed repairs never put a component on a more critical tier than it is on: whoever follows them would make more of the
+//! cluster wait for it.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use common::{How, directory, overlaid, script};
+use firstpass_rehearse::Script;
+use firstpass_source::Tree;
+
+/// What has no health of its own, so that no tier waits for it.
+const DATA: [&str; 5] = [
+    "ConfigMap/",
+    "Secret/",
+    "Namespace/",
+    "ServiceAccount/",
+    "PersistentVolumeClaim/",
+];
+
+/// The moves that a text proposes: `move X into Y`, both in backticks.
+fn moves(help: &str) -> Vec<(String, String)> {
+    let parts: Vec<&str> = help.split('`').collect();
+    let moves = (1..parts.len()).step_by(2).filter(|at| {
+        parts[at - 1].ends_with("move ") && parts.get(at + 1).is_some_and(|between| *between == " into ")
+    });
+    moves
+        .filter_map(|at| Some((parts[at].to_owned(), (*parts.get(at + 2)?).to_owned())))
+        .collect()
+}
+
+/// The repairs of a repository that make more wait, and how many moves were looked at.
+fn complaints(name: &str, script: &Script, all: &mut Vec<String>) -> usize {
+    let report = script.rehearse(&How::default().options).report;
+    let blocks = |tier: &str| {
+        let found = report.tiers.iter().find(|view| view.name.to_string() == tier)?;
+        Some(found.blast_radius.as_ref()?.blocks.len())
+    };
+    let mut looked_at = 0;
+    for finding in &report.findings {
+        for (what, target) in moves(&finding.help) {
+            let holder = script
+                .cluster
+                .objects()
+                .find(|(_, object)| object.id().to_string() == what);
+            let (Some((holder, _)), Some(after)) = (holder, blocks(&target)) else {
+                continue;
+            };
+            looked_at += 1;
+            let before = blocks(&holder.name.to_string()).unwrap_or(0);
+            if after > before && !DATA.iter().any(|kind| what.starts_with(kind)) {
+                all.push(format!(
+                    "{name}: {}: `{what}` of {} would go into {target}: {}",
+                    finding.rule, holder.name, finding.help
+                ));
+            }
+        }
+    }
+    looked_at
+}
+
+#[expect(clippy::disallowed_methods, reason = "cases and stories are read from disk")]
+fn repositories() -> Vec<(String, Arc<dyn Tree>, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found: Vec<(String, Arc<dyn Tree>, String)> = Vec::new();
+    let mut directories = vec![root.join("cases")];
+    directories.extend(firstpass_testing::shared("cases"));
+    for cases in directories {
+        let mut cases: Vec<PathBuf> = std::fs::read_dir(cases)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        cases.sort();
+        for case in cases.iter().filter(|case| case.join("repo").is_dir()) {
+            let text = std::fs::read_to_string(case.join("expect.yaml")).unwrap();
+            let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
+            if let Some(entry) = expect["entry"].as_str() {
+                found.push((
+                    case.display().to_string(),
+                    directory(&case.join("repo")),
+                    entry.to_owned(),
+                ));
+            }
+        }
+    }
+    let example = root.join("examples/home-network");
+    let stories = std::fs::read_dir(example.join("stories"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut stories: Vec<PathBuf> = stories.filter(|path| path.is_dir()).collect();
+    stories.sort();
+    for story in stories {
+        found.push((
+            story.display().to_string(),
+            overlaid(&example, &story),
+            "clusters/prod".to_owned(),
+        ));
+    }
+    found
+}
+
+#[test]
+fn repairs_make_nobody_wait_for_more() {
+    let mut all = Vec::new();
+    let mut looked_at = 0;
+    for (name, tree, entry) in repositories() {
+        looked_at += complaints(&name, &script(tree, &entry, &How::default()), &mut all);
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+    assert!(
+        looked_at > 0,
+        "no repair moves anything, so this test proves nothing"
+    );
+}
+
+#[test]
+fn moves_are_read_out_of_a_text() {
+    let help = "move `Secret/a/b` into `flux-system/c` or a tier before it, or `Deployment/a/d` into a tier after `x`";
+    assert_eq!(
+        moves(help),
+        [("Secret/a/b".to_owned(), "flux-system/c".to_owned())]
+    );
+}
