@@ -58,6 +58,13 @@ pub enum BuildFailure {
         /// What stands in the way.
         obstacles: Vec<Obstacle>,
     },
+    /// It is built, and refused before anything is sent (F-709).
+    Refused {
+        /// What Flux says.
+        message: String,
+        /// What stands in the way.
+        obstacles: Vec<Obstacle>,
+    },
 }
 
 /// What a source has to offer.

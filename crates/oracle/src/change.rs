@@ -89,7 +89,18 @@ fn manager(old: Option<&Value>, new: Option<&Value>) -> String {
         .into_iter()
         .filter(|entry| !before.contains(entry) && entry["manager"] != "before-first-apply")
         .max_by_key(|entry| entry["time"].as_str().unwrap_or_default().to_owned());
+    // An apply in the second of the one before leaves its entry as it was.
+    let newest = || {
+        let all = entries(new);
+        let time = |entry: &Value| entry["time"].as_str().unwrap_or_default().to_owned();
+        let last = all.iter().map(time).max()?;
+        let is_flux = |entry: &Value| entry["manager"] == "kustomize-controller";
+        all.into_iter()
+            .filter(|entry| time(entry) == last)
+            .max_by_key(is_flux)
+    };
     changed
+        .or_else(newest)
         .as_ref()
         .and_then(|entry| entry["manager"].as_str())
         .unwrap_or_default()

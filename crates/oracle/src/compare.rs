@@ -20,10 +20,19 @@ pub struct Difference {
     pub first: usize,
 }
 
+/// Whether waits for a dependency that end are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// They are.
+    Compared,
+    /// Whether there is one at all is chance: a tier and its dependency are looked at at the same moment (F-103).
+    Dropped,
+}
+
 /// All lanes in which what the simulator did is not what the real world did.
-pub fn compare(real: &Recording, simulated: &Recording) -> Vec<Difference> {
-    let real = lanes(real);
-    let simulated = lanes(simulated);
+pub fn compare(real: &Recording, simulated: &Recording, waits: Waits) -> Vec<Difference> {
+    let real = lanes(real, waits);
+    let simulated = lanes(simulated, waits);
     let names: std::collections::BTreeSet<&String> = real.keys().chain(simulated.keys()).collect();
     let nothing = Vec::new();
     names
@@ -59,6 +68,7 @@ fn difference(lane: &str, real: &[Line], simulated: &[Line]) -> Option<Differenc
 struct Line {
     at: f64,
     word: String,
+    is_wait: bool,
 }
 
 impl Line {
@@ -68,7 +78,7 @@ impl Line {
 }
 
 /// The lines of each lane.
-fn lanes(recording: &Recording) -> BTreeMap<String, Vec<Line>> {
+fn lanes(recording: &Recording, waits: Waits) -> BTreeMap<String, Vec<Line>> {
     let mut lanes: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for Entry {
         at,
@@ -81,13 +91,33 @@ fn lanes(recording: &Recording) -> BTreeMap<String, Vec<Line>> {
             continue;
         }
         let lane = if tier.is_empty() { object } else { tier };
-        lanes.entry(lane.clone()).or_default().push(Line {
+        let lane = lanes.entry(lane.clone()).or_default();
+        let is_wait = what.starts_with(WAIT);
+        if let Some(before) = lane.last_mut().filter(|before| before.is_wait) {
+            if is_wait {
+                // Only the last word of a wait counts.
+                before.word = format!("{object}: {what}");
+                continue;
+            }
+            if let Some(at) = before.word.find(WAIT) {
+                before.word.truncate(at + WAIT.len());
+            }
+            if waits == Waits::Dropped {
+                lane.pop();
+            }
+        }
+        lane.push(Line {
             at: *at,
             word: format!("{object}: {what}"),
+            is_wait,
         });
     }
     lanes
 }
+
+/// A tier waits for a dependency. If the wait ends, it is chance whether it saw the dependency at work or at another
+/// revision (F-127); if it does not, its last word counts.
+const WAIT: &str = "Ready=False DependencyNotReady";
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -20,7 +20,7 @@ mod scenario;
 mod wording;
 
 pub use change::{Change, Item, read_changes};
-pub use compare::{Difference, compare};
+pub use compare::{Difference, Waits, compare};
 pub use narrate::narrate;
 pub use play::play;
 pub use recording::{Entry, Recording};

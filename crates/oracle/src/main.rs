@@ -4,7 +4,7 @@
 //! firstpass-oracle narrate CHANGES.jsonl     what the real world did, as a recording
 //! firstpass-oracle play SCENARIO.txt         what the simulator does, as a recording
 //! firstpass-oracle compare SCENARIO.txt RECORDING.txt
-//! firstpass-oracle stable RECORDING.txt RECORDING.txt
+//! firstpass-oracle stable SCENARIO.txt RECORDING.txt RECORDING.txt
 //! ```
 
 #![expect(
@@ -14,7 +14,7 @@
 
 use std::process::ExitCode;
 
-use firstpass_oracle::{Recording, Scenario, compare, narrate, play, read_changes};
+use firstpass_oracle::{Recording, Scenario, Waits, compare, narrate, play, read_changes};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,17 +36,23 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         ["play", scenario] => {
-            print!("{}", simulate(scenario)?.to_text());
+            print!("{}", simulate(&read_scenario(scenario)?)?.to_text());
             Ok(ExitCode::SUCCESS)
         }
-        ["compare", scenario, recording] => Ok(report(&recorded(recording)?, &simulate(scenario)?)),
-        ["stable", one, other] => Ok(report(&recorded(one)?, &recorded(other)?)),
-        _ => Err("usage: narrate CHANGES | play SCENARIO | compare SCENARIO RECORDING | stable RECORDING RECORDING".to_owned()),
+        ["compare", scenario, recording] => {
+            let scenario = read_scenario(scenario)?;
+            Ok(report(&recorded(recording)?, &simulate(&scenario)?, scenario.waits))
+        }
+        ["stable", scenario, one, other] => {
+            let waits = read_scenario(scenario)?.waits;
+            Ok(report(&recorded(one)?, &recorded(other)?, waits))
+        }
+        _ => Err("usage: narrate CHANGES | play SCENARIO | compare SCENARIO RECORDING | stable SCENARIO RECORDING RECORDING".to_owned()),
     }
 }
 
-fn report(one: &Recording, other: &Recording) -> ExitCode {
-    let differences = compare(one, other);
+fn report(one: &Recording, other: &Recording, waits: Waits) -> ExitCode {
+    let differences = compare(one, other, waits);
     for difference in &differences {
         println!("{difference}");
     }
@@ -58,9 +64,12 @@ fn report(one: &Recording, other: &Recording) -> ExitCode {
     }
 }
 
-fn simulate(path: &str) -> Result<Recording, String> {
-    let scenario = Scenario::parse(&read(path)?).map_err(|error| format!("{path}: {error}"))?;
-    Ok(narrate(&play(&scenario)?))
+fn read_scenario(path: &str) -> Result<Scenario, String> {
+    Scenario::parse(&read(path)?).map_err(|error| format!("{path}: {error}"))
+}
+
+fn simulate(scenario: &Scenario) -> Result<Recording, String> {
+    Ok(narrate(&play(scenario)?))
 }
 
 fn recorded(path: &str) -> Result<Recording, String> {

@@ -57,7 +57,6 @@ fn joined(items: &[Item]) -> Vec<Item> {
     let mut last: BTreeMap<ObjectId, usize> = BTreeMap::new();
     for item in items {
         let Item::Change(change) = item else {
-            last.clear();
             joined.push(item.clone());
             continue;
         };
@@ -147,10 +146,8 @@ impl Narrator {
         let object = change.id.to_string();
         let own_lane = lane_of_flux_object(&change.id);
         let owner = owner(change);
-        let lane = if change.by == "kustomize-controller"
-            || change.by == "helm-controller"
-            || is_direct_deletion(change)
-        {
+        let by_flux = change.by == "kustomize-controller" || change.by == "helm-controller";
+        let lane = if !is_end(change) && (by_flux || is_direct_deletion(change)) {
             owner.unwrap_or_default()
         } else {
             own_lane.clone().unwrap_or_default()
@@ -282,7 +279,8 @@ fn outcome(object: &Value, kind: &str) -> Option<String> {
         let observed = object
             .at(&["status", "observedGeneration"])
             .and_then(Value::as_i64);
-        if generation != observed {
+        // Being deleted is a generation of its own, which nobody observes.
+        if generation != observed && deletion(object).is_none() {
             words.push_str(" [not observed]");
         }
     }
@@ -355,6 +353,12 @@ fn is_direct_deletion(change: &Change) -> bool {
         (Some(old), Some(new)) => deletion(old).is_none() && deletion(new).is_some(),
         _ => false,
     }
+}
+
+/// Whether an object goes that was being deleted before: whoever took its last finalizer off did it.
+fn is_end(change: &Change) -> bool {
+    let was_deleted = change.old.as_deref().and_then(deletion).is_some();
+    change.new.is_none() && was_deleted
 }
 
 fn deletion(object: &Value) -> Option<&Value> {

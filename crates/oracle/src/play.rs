@@ -78,11 +78,20 @@ impl<'s> Player<'s> {
 
     fn begin(&mut self) -> Result<(), String> {
         self.mark("begin");
+        let (kind, name, url) = if self.scenario.helm {
+            ("HelmRepository", "charts", "https://charts.example.com")
+        } else {
+            (
+                "GitRepository",
+                "flux-system",
+                "https://git.example.com/fleet.git",
+            )
+        };
         let source = json!({
             "apiVersion": "source.toolkit.fluxcd.io/v1",
-            "kind": "GitRepository",
-            "metadata": {"name": "flux-system", "namespace": "flux-system"},
-            "spec": {"interval": "1h", "url": "https://git.example.com/fleet.git"},
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "flux-system"},
+            "spec": {"interval": "1h", "url": url},
         });
         for object in std::iter::once(&source).chain(&self.scenario.seeds) {
             self.world

@@ -7,8 +7,10 @@ use std::time::Duration;
 use firstpass_yaml::{NodeKind, parse_all, parse_one};
 use serde_json::{Value, json};
 
+use crate::compare::Waits;
+
 /// A scenario. `oracle/README.md` describes the format.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     /// What it is about, in a sentence.
     pub shows: String,
@@ -16,6 +18,8 @@ pub struct Scenario {
     pub rules: Vec<String>,
     /// The minor version of Flux.
     pub flux: String,
+    /// Whether source-controller and helm-controller run, and charts are served instead of a repository.
+    pub helm: bool,
     /// How long pods take to become ready; never, if nothing is said.
     pub workloads: Option<Duration>,
     /// Delays of the knowledge, by name.
@@ -24,6 +28,8 @@ pub struct Scenario {
     pub operators: Vec<String>,
     /// Further arguments of kustomize-controller.
     pub arguments: Vec<String>,
+    /// Whether waits for a dependency that end are compared.
+    pub waits: Waits,
     /// Objects that exist before Flux starts.
     pub stage: Vec<Value>,
     /// Objects that are applied when Flux runs.
@@ -102,11 +108,21 @@ impl Scenario {
             shows: head["shows"].as_str().unwrap_or_default().to_owned(),
             rules: texts("rules"),
             flux,
+            helm: head["helm"] == true,
             workloads: head["workloads"].as_str().map(duration).transpose()?,
             delays,
             operators: texts("operators"),
             arguments: texts("arguments"),
-            ..Scenario::default()
+            waits: if head["waits_vary"] == true {
+                Waits::Dropped
+            } else {
+                Waits::Compared
+            },
+            stage: Vec::new(),
+            seeds: Vec::new(),
+            revisions: Vec::new(),
+            knowledge: String::new(),
+            steps: Vec::new(),
         })
     }
 
@@ -115,6 +131,8 @@ impl Scenario {
             "stage" => self.stage.extend(documents(text)?),
             "seeds" => self.seeds.extend(documents(text)?),
             "tiers" => self.seeds.extend(tiers(text)?),
+            // What charts hold is told to the simulator by knowledge.
+            "charts" => {}
             "knowledge" => self.knowledge.push_str(text),
             "revision" => self.take_revision(text)?,
             "steps" => self.take_steps(text)?,

@@ -6,6 +6,11 @@ pub(crate) fn normalise(message: &str) -> String {
     let message = durations(&message);
     let message = lists(&message);
     let message = paths(&message);
+    let message = values(&message);
+    // What the parser of an expression expected is its own matter.
+    let message = message
+        .split_once("ERROR: <input>")
+        .map_or(message.as_str(), |(before, _)| before);
     message.trim_end().replace('\n', "\\n")
 }
 
@@ -94,31 +99,43 @@ fn lists(message: &str) -> String {
     message.to_owned()
 }
 
+/// `Invalid value: {…}: field is immutable` without the value, which holds what controllers made up.
+fn values(message: &str) -> String {
+    const MARK: &str = "Invalid value: {";
+    match (message.find(MARK), message.rfind("}: ")) {
+        (Some(start), Some(end)) if start + MARK.len() <= end => {
+            format!("{}…{}", &message[..start + MARK.len()], &message[end..])
+        }
+        _ => message.to_owned(),
+    }
+}
+
 /// Directories and addresses that were made for a run.
 fn paths(message: &str) -> String {
-    let words = message.split(' ').map(|word| {
-        let quote = word.find('/').filter(|_| {
-            word.contains("/tmp/") || word.contains("/oracle-") || word.contains("kustomization-")
-        });
-        if let Some(start) = quote {
-            let tail = word
-                .rfind('/')
-                .filter(|last| *last > start)
-                .map_or("", |last| &word[last..]);
-            return format!("{}…{tail}", &word[..start]);
-        }
-        match word.find("127.0.0.1:") {
-            Some(at) => {
-                let digits = &word[at + "127.0.0.1:".len()..];
-                let end = digits
-                    .find(|char: char| !char.is_ascii_digit())
-                    .unwrap_or(digits.len());
-                format!("{}HOST{}", &word[..at], &digits[end..])
-            }
-            None => word.to_owned(),
-        }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let mut words: Vec<String> = Vec::new();
+    for word in message.split(' ') {
+        let after_call = words.last().is_some_and(|last| last == "stat" || last == "open");
+        let made = word.contains("/tmp/") || word.contains("/kustomization-");
+        let start = word.find('/').filter(|_| after_call || made);
+        let text = if let Some(start) = start {
+            let quote: String = word[..start].chars().filter(|char| *char == '\'').collect();
+            let last = word.rfind('/').unwrap_or(start);
+            format!("{quote}…{}", &word[last..])
+        } else {
+            without_port(word)
+        };
+        words.push(text);
+    }
+    words.join(" ")
+}
+
+fn without_port(word: &str) -> String {
+    const HOST: &str = "127.0.0.1:";
+    let Some(at) = word.find(HOST) else {
+        return word.to_owned();
+    };
+    let rest = word[at + HOST.len()..].trim_start_matches(|char: char| char.is_ascii_digit());
+    format!("{}HOST{rest}", &word[..at])
 }
 
 #[cfg(test)]
@@ -138,6 +155,10 @@ mod tests {
             "health check failed after 30s: timeout waiting for: [A/y status: 'Unknown', B/x status: 'InProgress']"
         );
         assert_eq!(normalise("after 1m0.02s"), "after 60s");
+        assert_eq!(
+            normalise("path not found: stat /tmp/kustomization-1/nowhere: no such file"),
+            normalise("path not found: stat ./nowhere: no such file")
+        );
         assert_eq!(
             normalise("Get \"http://127.0.0.1:41/1.tar.gz\": refused"),
             "Get \"http://HOST/1.tar.gz\": refused"

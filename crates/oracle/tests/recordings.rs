@@ -51,7 +51,7 @@ fn difference(name: &str) -> Option<String> {
         Ok(items) => narrate(&items),
         Err(message) => return Some(format!("{name}: the simulator cannot play it: {message}")),
     };
-    let differences = compare(&real, &simulated);
+    let differences = compare(&real, &simulated, scenario.waits);
     let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
     (!shown.is_empty()).then(|| format!("=== {name}\n{}", shown.join("\n")))
 }

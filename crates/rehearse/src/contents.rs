@@ -282,6 +282,12 @@ fn failure(failures: &[TierFailure], tier: &Kustomization, live: &Live<'_>) -> B
             .map(|object| Obstacle::VariableSource { object })
             .collect()
     };
+    let is_refused = failures
+        .first()
+        .is_some_and(|failure| failure.reason == names::reason::RECONCILIATION_FAILED);
+    if is_refused {
+        return BuildFailure::Refused { message, obstacles };
+    }
     BuildFailure::Failed { message, obstacles }
 }
 

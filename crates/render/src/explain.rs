@@ -314,7 +314,8 @@ pub(crate) fn variables(
             );
             let mut failure = TierFailure::refused("substitution-failed", reason::BUILD_FAILED, message);
             failure.flux_message = format!(
-                "post build failed for '{subject}': substitute from '{kind}/{name}' error: {kind} \"{name}\" not found"
+                "post build failed for '{subject}': substitute from '{kind}/{name}' error: {}s \"{name}\" not found",
+                kind.as_str().to_lowercase()
             );
             failure.why = "Flux builds nothing while a reference of `substituteFrom` is missing, unless it is `optional`".to_owned();
             failure.help = format!("bring `{from}` in a tier that this one depends on");

@@ -24,6 +24,8 @@ type Scenario struct {
 	Seeds []map[string]any
 	// Revisions are the contents of the repository; revision n is at n-1.
 	Revisions []map[string]string
+	// Charts are the files of charts, below a directory of the chart's name.
+	Charts map[string]string
 	// Knowledge is in the format of firstpass's knowledge files.
 	Knowledge string
 	Steps     []Step
@@ -45,6 +47,8 @@ type Header struct {
 	Delays map[string]string `json:"delays"`
 	// Operators are built-in knowledge files, such as operators/cdi.yaml.
 	Operators []string `json:"operators"`
+	// WaitsVary is for the comparison.
+	WaitsVary bool `json:"waits_vary"`
 	// Arguments are further arguments of kustomize-controller.
 	Arguments []string `json:"arguments"`
 }
@@ -130,6 +134,10 @@ func (s *Scenario) take(section section) error {
 		tiers, err := tiers(section.text)
 		s.Seeds = append(s.Seeds, tiers...)
 		return err
+	case "charts":
+		files, err := overlay(nil, section.text)
+		s.Charts = files
+		return err
 	case "knowledge":
 		s.Knowledge += section.text
 		return nil
@@ -145,14 +153,22 @@ func (s *Scenario) take(section section) error {
 	return fmt.Errorf("no such section")
 }
 
-// takeRevision lays the files over those of the revision before; a file titled
-// "path [removed]" is gone.
+// takeRevision lays the files over those of the revision before.
 func (s *Scenario) takeRevision(text string) error {
-	files := map[string]string{}
+	var before map[string]string
 	if len(s.Revisions) > 0 {
-		for path, content := range s.Revisions[len(s.Revisions)-1] {
-			files[path] = content
-		}
+		before = s.Revisions[len(s.Revisions)-1]
+	}
+	files, err := overlay(before, text)
+	s.Revisions = append(s.Revisions, files)
+	return err
+}
+
+// overlay lays files over others; a file titled "path [removed]" is gone.
+func overlay(before map[string]string, text string) (map[string]string, error) {
+	files := map[string]string{}
+	for path, content := range before {
+		files[path] = content
 	}
 	path := ""
 	for _, line := range strings.SplitAfter(text, "\n") {
@@ -168,14 +184,13 @@ func (s *Scenario) takeRevision(text string) error {
 		}
 		if path == "" {
 			if strings.TrimSpace(line) != "" {
-				return fmt.Errorf("text before the first file: %s", line)
+				return nil, fmt.Errorf("text before the first file: %s", line)
 			}
 			continue
 		}
 		files[path] += line
 	}
-	s.Revisions = append(s.Revisions, files)
-	return nil
+	return files, nil
 }
 
 func (s *Scenario) takeSteps(text string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -26,9 +27,13 @@ func (w *World) startFlux(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	storage := filepath.Join(w.directory, "storage")
+	if err := os.Mkdir(storage, 0o755); err != nil {
+		return err
+	}
 	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	err = w.startController(ctx, "source-controller", "source-controller", []string{
-		"--storage-path=" + filepath.Join(w.directory, "storage"),
+		"--storage-path=" + storage,
 		"--storage-addr=" + address, "--storage-adv-addr=" + address, "--requeue-dependency=5s",
 	})
 	if err != nil {

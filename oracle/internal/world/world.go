@@ -43,6 +43,7 @@ type World struct {
 	logs      string
 	api       *api
 	sources   *sources
+	charts    *charts
 	cluster   *program
 	flux      map[string]*fluxProgram
 	requests  int
@@ -184,11 +185,24 @@ func (w *World) setStage(ctx context.Context) error {
 	if w.sources, err = serveSources(w.api, w.scenario.Revisions); err != nil {
 		return err
 	}
-	w.scenario.Seeds = append([]map[string]any{{
-		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-		"metadata": map[string]any{"name": "flux-system", "namespace": "flux-system"},
-		"spec":     map[string]any{"interval": "1h", "url": "https://git.example.com/fleet.git"},
-	}}, w.scenario.Seeds...)
+	if !w.scenario.Helm {
+		w.scenario.Seeds = append([]map[string]any{{
+			"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+			"metadata": map[string]any{"name": "flux-system", "namespace": "flux-system"},
+			"spec":     map[string]any{"interval": "1h", "url": "https://git.example.com/fleet.git"},
+		}}, w.scenario.Seeds...)
+	}
+	if len(w.scenario.Charts) > 0 {
+		if w.charts, err = serveCharts(w.scenario.Charts); err != nil {
+			return err
+		}
+		repository := map[string]any{
+			"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmRepository",
+			"metadata": map[string]any{"name": "charts", "namespace": "flux-system"},
+			"spec":     map[string]any{"interval": "1h", "url": w.charts.url()},
+		}
+		w.scenario.Seeds = append([]map[string]any{repository}, w.scenario.Seeds...)
+	}
 	return w.startStandIns()
 }
 
@@ -269,6 +283,9 @@ func (w *World) stop() {
 	}
 	if w.sources != nil {
 		w.sources.stop()
+	}
+	if w.charts != nil {
+		w.charts.stop()
 	}
 	if w.cluster != nil {
 		w.cluster.stop()

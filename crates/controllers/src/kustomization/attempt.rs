@@ -273,6 +273,9 @@ impl KustomizationController {
             Err(BuildFailure::Failed { message, obstacles }) => {
                 return attempt.failure(names::reason::BUILD_FAILED, message, obstacles);
             }
+            Err(BuildFailure::Refused { message, obstacles }) => {
+                return attempt.failure(names::reason::RECONCILIATION_FAILED, message, obstacles);
+            }
         };
         let record = self.record(&tier);
         record.unrendered = unrendered;
@@ -394,8 +397,8 @@ impl KustomizationController {
             context.note(super::ACTOR, flux_api::kustomization_id(&tier), line);
         }
         let stale = inventory::stale(&attempt.old_inventory, &inventory);
+        // Written with the next status, which comes after the pruning.
         attempt.status.set("inventory", inventory::write(&inventory));
-        write(context, &tier, &attempt.status);
         if attempt.kustomization.spec.prune && !stale.is_empty() {
             let pruned = self.prune(&attempt.kustomization, stale, context);
             if let Err((message, survivors, obstacles)) = pruned {

@@ -145,27 +145,33 @@ pub(super) fn note_ready(
     context.note(super::ACTOR, flux_api::kustomization_id(tier), line);
 }
 
-/// F-110 (4) and (5), F-143.
-fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Result<(), Failure> {
-    let spec = &kustomization.spec;
-    let terminal = |message: String| Failure {
+/// A refusal for good, because of an expression (F-143).
+pub(super) fn terminal(message: String) -> Failure {
+    Failure {
         reason: names::reason::INVALID_CEL_EXPRESSION,
         message: format!("Reconciliation failed terminally due to configuration error: {message}"),
         obstacles: vec![Obstacle::Configuration { message }],
         retry: Retry::Never,
-    };
+    }
+}
+
+/// F-110 (4) and (5), F-143.
+fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Result<(), Failure> {
+    let spec = &kustomization.spec;
     if context.settings.flux.at_least(5) {
         let mut seen = Vec::new();
-        for check in &spec.health_check_exprs {
+        for (index, check) in spec.health_check_exprs.iter().enumerate() {
             let expressions = [
-                Some(&check.current),
-                check.in_progress.as_ref(),
-                check.failed.as_ref(),
+                ("Current", Some(&check.current)),
+                ("InProgress", check.in_progress.as_ref()),
+                ("Failed", check.failed.as_ref()),
             ];
-            for expression in expressions.into_iter().flatten() {
+            for (name, expression) in expressions {
+                let Some(expression) = expression else { continue };
                 Expression::compile(expression, Library::Flux).map_err(|error| {
                     terminal(format!(
-                        "failed to parse the CEL expression '{expression}': {error}"
+                        "failed to create custom status evaluator for healthchecks[{index}]: failed to parse the \
+                         expression {name}: failed to parse the CEL expression '{expression}': {error}"
                     ))
                 })?;
             }
@@ -179,15 +185,6 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
                 )));
             }
             seen.push(key);
-        }
-    }
-    if context.settings.flux.at_least(7) {
-        for dependency in &spec.depends_on {
-            if let Some(expression) = &dependency.ready_expr {
-                Expression::compile_condition(expression, Library::Flux, &["self", "dep"]).map_err(
-                    |error| terminal(format!("failed to parse expression '{expression}': {error}")),
-                )?;
-            }
         }
     }
     let account = spec
@@ -208,6 +205,14 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
         });
     }
     Ok(())
+}
+
+/// How a source that is not there is called: the informer cache knows kinds, the API server resources (F-112).
+fn missing_source(kind: SourceKind, context: &Context<'_>) -> String {
+    if context.settings.gate(KustomizeGate::DirectSourceFetch) {
+        return flux_api::source_resource(kind).to_owned();
+    }
+    format!("{}.{}", kind.as_str(), names::SOURCE_GROUP)
 }
 
 /// The revision of the artifact of the Kustomization's source (F-112, F-130 to F-133).
@@ -233,7 +238,7 @@ fn find_artifact(kustomization: &Kustomization, context: &mut Context<'_>) -> Re
                 reason: names::reason::ARTIFACT_FAILED,
                 message: format!(
                     "{} \"{}\" not found",
-                    flux_api::source_resource(source.kind),
+                    missing_source(source.kind, context),
                     source.name
                 ),
                 obstacles: obstacle(),

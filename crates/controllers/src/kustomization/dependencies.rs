@@ -18,6 +18,7 @@ pub(super) fn check(
 ) -> Result<(), Failure> {
     let tiers: Vec<TierName> = kustomization.dependencies().collect();
     for (reference, tier) in kustomization.spec.depends_on.iter().zip(tiers) {
+        compile(reference, context)?;
         if let Err((state, message)) = check_one(kustomization, reference, &tier, revision, context) {
             return Err(Failure {
                 reason: names::reason::DEPENDENCY_NOT_READY,
@@ -28,6 +29,24 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// F-125: an expression that does not compile ends the tier; that shows when its dependency's turn comes.
+fn compile(reference: &DependencyReference, context: &Context<'_>) -> Result<(), Failure> {
+    let Some(expression) = reference
+        .ready_expr
+        .as_ref()
+        .filter(|_| context.settings.flux.at_least(7))
+    else {
+        return Ok(());
+    };
+    let compiled = Expression::compile_condition(expression, Library::Flux, &["self", "dep"]);
+    compiled.map(|_| ()).map_err(|error| {
+        super::begin::terminal(format!(
+            "terminal error: failed to evaluate dependency {}: failed to parse the CEL expression '{expression}': {error}",
+            reference.name
+        ))
+    })
 }
 
 fn check_one(

@@ -298,7 +298,10 @@ pub(super) fn checked_objects(attempt: &Attempt, context: &Context<'_>) -> Resul
         let resource = context.server.resource(&kind);
         if id.namespace.is_none() && resource.is_some_and(|resource| resource.is_namespaced()) {
             // F-501
-            return Err(format!("{id} is namespace scoped, but namespace is not set"));
+            return Err(format!(
+                "resource {} {} is namespace scoped, but namespace is not set",
+                id.kind, id.name
+            ));
         }
     }
     Ok(ids)

@@ -57,7 +57,7 @@ pub struct KustomizationController {
     tiers: BTreeMap<TierName, TierRecord>,
     stage_rules: StageRules,
     /// The default client's table of kinds, which is never forgotten (F-226).
-    known_kinds: BTreeSet<GroupVersionKind>,
+    known_kinds: BTreeMap<GroupVersionKind, String>,
     /// The status poller's table of kinds.
     poller: mapper::PollerMapper,
     /// When the last planned build is done.
@@ -153,7 +153,7 @@ impl KustomizationController {
                     .filter_map(|text| custom_kind(text))
                     .collect(),
             },
-            known_kinds: BTreeSet::new(),
+            known_kinds: BTreeMap::new(),
             poller: mapper::PollerMapper::default(),
             build_free_at: Time::START,
             accounts_seen: BTreeSet::new(),

@@ -81,7 +81,7 @@ impl KustomizationController {
             Err(error)
                 if error.is_no_kind_match()
                     && is_default_client
-                    && self.known_kinds.contains(&target.gvk) =>
+                    && self.known_kinds.contains_key(&target.gvk) =>
             {
                 return Ok(true);
             }

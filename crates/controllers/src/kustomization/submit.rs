@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{ApiError, Apply, Cause, Outcome, Reason, Request, Target};
 use firstpass_flux::{Ignore, Kustomization, names};
-use firstpass_object::{ObjectExt, ObjectId, TierName, label_or_annotation};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName, label_or_annotation};
 use serde_json::Value;
 
 use super::inventory::Entry;
@@ -66,6 +66,23 @@ impl fmt::Display for Action {
 }
 
 impl KustomizationController {
+    /// The client keeps where it found a kind (F-226).
+    fn remember_kind(&mut self, object: &Value, context: &Context<'_>) {
+        let gvk = object.gvk();
+        if self.known_kinds.contains_key(&gvk) {
+            return;
+        }
+        let kind = GroupKind::new(&gvk.group, &gvk.kind);
+        if let Some(resource) = context.server.resource(&kind) {
+            let name = if gvk.group.is_empty() {
+                resource.plural.clone()
+            } else {
+                format!("{}.{}", resource.plural, gvk.group)
+            };
+            self.known_kinds.insert(gvk, name);
+        }
+    }
+
     /// Sends the objects of a stage, which are sorted.
     pub(super) fn submit(
         &mut self,
@@ -94,7 +111,7 @@ impl KustomizationController {
             return Submission::Failed { message, obstacles };
         }
         for Checked { object, change } in &checked {
-            self.known_kinds.insert(object.gvk());
+            self.remember_kind(object, context);
             if !change.action.is_change() {
                 continue;
             }
@@ -123,16 +140,19 @@ impl KustomizationController {
         let id = object.id();
         // On the default client a kind that was known once is asked for at its old URL for good. 2.5 makes a client per
         // attempt, and so does every Kustomization that impersonates (F-227, F-1720).
-        let stale = error.is_no_kind_match()
-            && impersonate::keeps_client(kustomization, context)
-            && self.known_kinds.contains(&object.gvk());
-        let (not_found, text) = if stale {
-            (
+        let known = self
+            .known_kinds
+            .get(&object.gvk())
+            .filter(|_| error.is_no_kind_match() && impersonate::keeps_client(kustomization, context));
+        let (not_found, text) = match known {
+            Some(resource) => (
                 true,
-                "the server could not find the requested resource".to_owned(),
-            )
-        } else {
-            (error.is_not_found(), error.to_string())
+                format!(
+                    "the server could not find the requested resource (patch {resource} {})",
+                    object.name()
+                ),
+            ),
+            None => (error.is_not_found(), error.to_string()),
         };
         match (not_found, &id.namespace) {
             (true, None) => format!("{id} namespace not specified: {text}"),

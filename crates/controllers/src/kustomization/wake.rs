@@ -59,7 +59,11 @@ impl KustomizationController {
                 .and_then(|object| object.text_at(&["status", "artifact", "revision"]))
                 .map(str::to_owned)
         };
-        let newest = revision(new);
+        // A source without an artifact wakes nobody, new or not; one that goes wakes those that are not at its revision.
+        let newest = revision(new.or(old));
+        if newest.is_none() {
+            return;
+        }
         if old.is_some() && new.is_some() && (newest.is_none() || revision(old) == newest) {
             return;
         }
@@ -75,7 +79,7 @@ impl KustomizationController {
             .filter(|object| !is_current(object, newest.as_deref(), context))
             .collect();
         for tier in self.in_dependency_order(&users, context) {
-            if newest.is_some()
+            if new.is_some()
                 && self
                     .tiers
                     .get(&tier)

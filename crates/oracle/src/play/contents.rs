@@ -55,9 +55,10 @@ impl Revisions {
             "clusters: {{oracle: {{path: {ENTRY}, sources: {{{}}}}}}}\n",
             sources.join(", ")
         );
-        let clusters = scenario
-            .revisions
-            .iter()
+        let nothing = BTreeMap::new();
+        let revisions = scenario.revisions.iter();
+        let clusters = revisions
+            .chain(scenario.helm.then_some(&nothing))
             .map(|files| {
                 let mut tree = MemoryTree::new();
                 for (path, text) in files {
@@ -161,15 +162,11 @@ fn failure(failures: &[TierFailure]) -> BuildFailure {
         .first()
         .map(|failure| failure.flux_message.clone())
         .unwrap_or_default();
-    let is_path = failures
-        .first()
-        .is_some_and(|failure| failure.reason == names::reason::ARTIFACT_FAILED);
-    if is_path {
-        return BuildFailure::PathMissing { message };
-    }
-    BuildFailure::Failed {
-        message,
-        obstacles: Vec::new(),
+    let obstacles = Vec::new();
+    match failures.first().map(|failure| failure.reason) {
+        Some(names::reason::ARTIFACT_FAILED) => BuildFailure::PathMissing { message },
+        Some(names::reason::RECONCILIATION_FAILED) => BuildFailure::Refused { message, obstacles },
+        _ => BuildFailure::Failed { message, obstacles },
     }
 }
 
