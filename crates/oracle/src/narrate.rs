@@ -147,7 +147,10 @@ impl Narrator {
         let own_lane = lane_of_flux_object(&change.id);
         let owner = owner(change);
         let by_flux = change.by == "kustomize-controller" || change.by == "helm-controller";
-        let lane = if !is_end(change) && (by_flux || is_direct_deletion(change)) {
+        let lane = if change.by == "helm-controller" && own_lane.is_none() {
+            // Whose releases an object is of is said by helm's storage, not by the object.
+            String::new()
+        } else if !is_end(change) && (by_flux || is_direct_deletion(change)) {
             owner.unwrap_or_default()
         } else {
             own_lane.clone().unwrap_or_default()
@@ -182,15 +185,10 @@ impl Narrator {
             self.line(at, "", object, "established".to_owned());
         }
         let group = firstpass_object::group_of(new.api_version());
-        if group == SOURCE_GROUP {
+        if group == SOURCE_GROUP && new.kind() == "GitRepository" {
             let revision =
                 |object: &Value| object.text_at(&["status", "artifact", "revision"]).map(normalise);
             if let Some(now) = revision(new).filter(|now| revision(old).as_ref() != Some(now)) {
-                let now = if now.starts_with("revision ") {
-                    now
-                } else {
-                    "some revision".to_owned()
-                };
                 self.line(at, "", object, format!("artifact: {now}"));
             }
         }
@@ -412,7 +410,9 @@ fn is_unseen(change: &Change) -> bool {
     if namespace.starts_with("kube-") || namespace == "oracle-steps" || id.name == "oracle-steps" {
         return true;
     }
-    id.is("", "ConfigMap") && id.name == "kube-root-ca.crt"
+    let is_flux_crd = id.kind == "CustomResourceDefinition" && id.name.ends_with(".toolkit.fluxcd.io");
+    is_flux_crd
+        || id.is("", "ConfigMap") && id.name == "kube-root-ca.crt"
         || id.is("", "ServiceAccount") && id.name == "default"
         || id.is("", "Secret") && id.name.starts_with("sh.helm.release.")
 }

@@ -87,7 +87,7 @@ fn a_check_without_a_namespace_is_an_error() {
     );
     assert_eq!(
         message(&world, "a"),
-        "health check failed after 0s: Deployment/web is namespace scoped, but namespace is not set"
+        "health check failed after 0s: resource Deployment web is namespace scoped, but namespace is not set"
     );
 }
 

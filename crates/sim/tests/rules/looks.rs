@@ -156,10 +156,7 @@ fn a_missing_source_hides_missing_dependencies() {
     world.run_for(Duration::from_secs(600));
     let (status, reason, text) = ready(&world, "a");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "ArtifactFailed"));
-    assert_eq!(
-        text,
-        "gitrepositories.source.toolkit.fluxcd.io \"none\" not found"
-    );
+    assert_eq!(text, "GitRepository.source.toolkit.fluxcd.io \"none\" not found");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn the_controllers_client_never_forgets_a_kind_and_one_of_ones_own_knows_none() 
         world.run_for(Duration::from_secs(30));
         message(&world, "a")
     };
-    let gone = "Widget/default/w not found: the server could not find the requested resource";
+    let gone = "Widget/default/w not found: the server could not find the requested resource (patch widgets.example.com w)";
     let unknown =
         "Widget/default/w dry-run failed: no matches for kind \"Widget\" in version \"example.com/v1\"";
     let own = json!({"interval": "1h"});
