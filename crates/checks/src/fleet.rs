@@ -1,9 +1,12 @@
 //! The clusters of a repository together: what one of them differs in from the others.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use firstpass_baseline::{Stage, StageOptions};
 use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_order::{GraphView, OrderGraph};
 use firstpass_render::{
     BuildOutcome, BuiltObject, Entry, Options, Overlays, RenderedCluster, Repository, render_cluster,
 };
@@ -15,6 +18,8 @@ use crate::CheckInput;
 /// All clusters that the configuration lists, where it says that they share a base.
 pub struct Fleet {
     clusters: Vec<Arc<RenderedCluster>>,
+    /// The graphs of the clusters, made when a rule asks for them.
+    graphs: Vec<OnceCell<GraphView>>,
 }
 
 impl Fleet {
@@ -27,8 +32,10 @@ impl Fleet {
             .filter(|entry| entry.cluster.is_some());
         let present = configured.filter(|entry| repository.tree().is_directory(&entry.directory));
         let render = |entry: Entry| Arc::new(render_cluster(repository, &entry, options));
+        let clusters: Vec<Arc<RenderedCluster>> = present.map(render).collect();
         Some(Fleet {
-            clusters: present.map(render).collect(),
+            graphs: clusters.iter().map(|_| OnceCell::new()).collect(),
+            clusters,
         })
     }
 
@@ -94,6 +101,23 @@ pub(crate) fn others<'a>(input: &CheckInput<'a>) -> impl Iterator<Item = &'a Ren
         .iter()
         .map(|cluster| &**cluster)
         .filter(move |cluster| cluster.entry.directory != own.directory)
+}
+
+/// The graph of another cluster of the fleet, as `firstpass graph` shows it.
+pub(crate) fn graph_of<'a>(input: &CheckInput<'a>, other: &RenderedCluster) -> Option<&'a GraphView> {
+    let fleet = input.fleet?;
+    let index = fleet
+        .clusters
+        .iter()
+        .position(|cluster| cluster.entry == other.entry)?;
+    let graph = fleet.graphs[index].get_or_init(|| {
+        let repository = input.repository;
+        let helmfiles = repository.helmfiles(&other.entry);
+        let options = StageOptions::default();
+        let stage = Stage::set(other, &**repository.tree(), &helmfiles, input.knowledge, &options);
+        GraphView::new(other, &OrderGraph::build(other, &stage, input.knowledge))
+    });
+    Some(graph)
 }
 
 /// What the tier that syncs a cluster would build of a directory.

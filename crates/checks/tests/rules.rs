@@ -555,3 +555,56 @@ data: {{a: '${{A}}'}}
         "two others are no custom of the repository"
     );
 }
+
+#[test]
+fn clusters_differ_by_an_edge_that_a_value_makes() {
+    let overlay = |cluster: &str, data: &str| {
+        format!(
+            "--- clusters/{cluster}/kustomization.yaml
+resources: [../base]
+patches: [{{path: vars.yaml}}]
+--- clusters/{cluster}/vars.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: cluster-vars, namespace: flux-system}}
+data: {data}
+"
+        )
+    };
+    let namespace = "--- spaces/a.yaml
+apiVersion: v1
+kind: Namespace
+metadata: {name: a}
+--- clusters/base/spaces.yaml
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: spaces, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./spaces
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+";
+    let tree = |prod: &str| {
+        let files = with_config(
+            "clusters: {dev: {path: clusters/dev}, prod: {path: clusters/prod}}
+overlays: {base: clusters/base, vars: ConfigMap/flux-system/cluster-vars}",
+            "{SPACE: default}",
+            "--- web/config.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config, namespace: '${SPACE}'}\n",
+        );
+        let files = files.replace("clusters/prod/vars.yaml", "clusters/base/vars.yaml");
+        let files = files.replace("clusters/prod/web.yaml", "clusters/base/web.yaml");
+        let kustomization =
+            "--- clusters/base/kustomization.yaml\nresources: [vars.yaml, web.yaml, spaces.yaml]\n";
+        format!(
+            "{files}{namespace}{kustomization}{}{}",
+            overlay("dev", "{SPACE: default}"),
+            overlay("prod", prod)
+        )
+    };
+    assert_eq!(of_rule("graph-differs", &tree("{SPACE: kube-system}")), [""; 0]);
+    assert_eq!(
+        of_rule("graph-differs", &tree("{SPACE: a}")),
+        ["error: the graph of `clusters/prod` is not that of `clusters/dev`: 1 difference"]
+    );
+}

@@ -1,5 +1,10 @@
 //! A variable that nobody defines, in the bundled example: what becomes of it under which Flux, and without substitution.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "overlays are made of the example's own files"
+)]
+
 mod common;
 
 use std::path::{Path, PathBuf};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use firstpass_diagnostics::{Finding, Severity};
 use firstpass_object::TierName;
+use firstpass_order::{EdgeView, GraphView};
 use firstpass_render::{RenderedCluster, Tier};
 
-use crate::fleet::{is_allowed, others};
+use crate::fleet::{graph_of, is_allowed, others};
 use crate::{Context, Rule, Status};
 
 /// The rule.
@@ -104,6 +105,11 @@ fn finding(
             (None, _) => differences.push((name.clone(), format!("`{name}` only there"))),
         }
     }
+    if differences.is_empty() {
+        // The files of the tiers agree; what guarantees the edges between them may still differ.
+        let here = GraphView::new(input.cluster, input.graph);
+        differences = edges_that_differ(&here, graph_of(input, other)?);
+    }
     let (first, _) = differences.first()?;
     let shown: Vec<&str> = differences
         .iter()
@@ -140,4 +146,54 @@ fn finding(
         .with_help("move what differs into the base; a field that may differ belongs under `may_patch`");
     finding.location.clone_from(&named.location);
     Some(finding)
+}
+
+/// Edges between tiers that only one of two graphs has, or that something else guarantees.
+fn edges_that_differ(here: &GraphView, there: &GraphView) -> Vec<(TierName, String)> {
+    if here == there {
+        return Vec::new();
+    }
+    let find = |graph: &GraphView, edge: &EdgeView| {
+        let same = |other: &&EdgeView| other.from == edge.from && other.to == edge.to;
+        graph.edges.iter().find(same).cloned()
+    };
+    let mut found = Vec::new();
+    for edge in &here.edges {
+        let text = match find(there, edge) {
+            None => format!("edge from `{}` to `{}` only here", edge.from, edge.to),
+            Some(other) if other != *edge => {
+                let order = |edge: &EdgeView| {
+                    let needs = edge.needs.iter().map(|need| {
+                        let because = need.because.as_deref().unwrap_or("nothing guarantees it");
+                        format!("{} ({because})", need.what)
+                    });
+                    needs.collect::<Vec<_>>().join(", ")
+                };
+                format!(
+                    "edge from `{}` to `{}`: {} here, {} there",
+                    edge.from,
+                    edge.to,
+                    order(edge),
+                    order(&other)
+                )
+            }
+            Some(_) => continue,
+        };
+        found.push((edge.to.clone(), text));
+    }
+    let gone = there.edges.iter().filter(|edge| find(here, edge).is_none());
+    found.extend(gone.map(|edge| {
+        (
+            edge.to.clone(),
+            format!("edge from `{}` to `{}` only there", edge.from, edge.to),
+        )
+    }));
+    for tier in &here.tiers {
+        let other = there.tiers.iter().find(|other| other.name == tier.name);
+        if other.is_some_and(|other| other.unmet != tier.unmet) {
+            let text = format!("what nobody brings to `{}` is not the same", tier.name);
+            found.push((tier.name.clone(), text));
+        }
+    }
+    found
 }

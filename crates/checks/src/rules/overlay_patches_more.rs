@@ -50,7 +50,7 @@ fn finding(
                 && field[0] == "data"
                 && has(base, &field[1])
                 && has(own, &field[1]);
-            !is_value && !(is_tier && is_allowed(field, &overlay.rules.may_patch))
+            !(is_value || is_tier && is_allowed(field, &overlay.rules.may_patch))
         })
         .collect();
     let first = fields.first()?;
