@@ -139,8 +139,7 @@ fn build(overlay: &Path, flux: &str) -> String {
 fn it_fails_under_flux_2_4_with_the_gate_in_the_arguments_of_the_controller() {
     let overlay = Overlay::with_undefined_variable("nope-gate");
     let text = std::fs::read_to_string(home().join(INSTANCE)).unwrap();
-    let patch = "\
-  kustomize:
+    let patch = "  kustomize:
     patches:
       - target: {kind: Deployment, name: kustomize-controller}
         patch: |
