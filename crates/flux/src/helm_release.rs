@@ -102,12 +102,26 @@ pub struct ReleaseAction {
     pub disable_wait: bool,
     /// Retries after a failure; −1 for no end.
     pub retries: i64,
+    /// What undoes a failed upgrade; a failed install is always uninstalled.
+    pub remediation: Remediation,
+    /// Whether the last failure is undone as well; see [`ReleaseAction::remediates_last_failure`].
+    pub remediate_last_failure: Option<bool>,
     /// `strategy`, since 2.7.
     pub strategy: Option<InstallStrategy>,
     /// Limit of this action.
     pub timeout: Option<Duration>,
     /// Skips the chart's `crds/` (not consulted, F-1005).
     pub skip_crds: bool,
+}
+
+/// `remediation.strategy` of an upgrade.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Remediation {
+    /// Back to the release before.
+    #[default]
+    Rollback,
+    /// Taken away.
+    Uninstall,
 }
 
 /// `crds` of an action.
@@ -263,6 +277,13 @@ impl ReleaseAction {
     pub fn crd_policy(&self) -> CrdPolicy {
         self.crds.unwrap_or(CrdPolicy::Create)
     }
+
+    /// Whether the failure after which no retries are left is undone: the field, else never for installs, and for
+    /// upgrades if there are retries at all (F-1009).
+    pub fn remediates_last_failure(&self, is_upgrade: bool) -> bool {
+        self.remediate_last_failure
+            .unwrap_or(is_upgrade && self.retries > 0)
+    }
 }
 
 fn chart_template(spec: &Fields<'_>, namespace: &str) -> ChartTemplate {
@@ -298,7 +319,16 @@ fn release_action(fields: &Fields<'_>) -> ReleaseAction {
         ("CreateReplace", CrdPolicy::CreateReplace),
     ];
     let strategy = fields.map("strategy");
+    let remediations = [
+        ("rollback", Remediation::Rollback),
+        ("uninstall", Remediation::Uninstall),
+    ];
     ReleaseAction {
+        remediation: fields
+            .map("remediation")
+            .word("strategy", &remediations)
+            .unwrap_or_default(),
+        remediate_last_failure: fields.map("remediation").flag("remediateLastFailure"),
         crds: fields.word("crds", &policies),
         create_namespace: fields.flag("createNamespace").unwrap_or_default(),
         disable_wait: fields.flag("disableWait").unwrap_or_default(),

@@ -28,7 +28,7 @@ pub use duration::{Duration, InvalidDuration};
 pub use fields::{FieldProblem, Read};
 pub use helm_release::{
     ChartReference, ChartTemplate, CrdPolicy, HelmRelease, HelmReleaseSpec, InstallStrategy, ReleaseAction,
-    ValuesFrom,
+    Remediation, ValuesFrom,
 };
 pub use instance::{FluxInstance, InstanceSync};
 pub use kustomization::{

@@ -126,6 +126,10 @@ pub mod reason {
     pub const UPGRADE_SUCCEEDED: &str = "UpgradeSucceeded";
     /// A release could not be upgraded.
     pub const UPGRADE_FAILED: &str = "UpgradeFailed";
+    /// A failed upgrade went back to the release before.
+    pub const ROLLBACK_SUCCEEDED: &str = "RollbackSucceeded";
+    /// A failed install or upgrade was taken away.
+    pub const UNINSTALL_SUCCEEDED: &str = "UninstallSucceeded";
     /// No retry is left (F-1009).
     pub const RETRIES_EXCEEDED: &str = "RetriesExceeded";
 }

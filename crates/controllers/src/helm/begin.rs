@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use firstpass_apiserver::{Apply, Duration, Request, Target};
-use firstpass_flux::{HelmGate, HelmRelease, names};
+use firstpass_flux::{HelmGate, HelmRelease, ReleaseAction, ValuesFrom, names};
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::{Value, json};
 
-use super::{ACTOR, Attempt, HelmController, Phase, chart_source, write};
+use super::{ACTOR, Action, Attempt, HelmController, Phase, ReleaseRecord, chart_source, outcome, write};
 use crate::context::Context;
 use crate::flux_api;
 use crate::kustomization::{DependencyState, Failure, Obstacle, Retry, is_ready};
@@ -73,25 +73,28 @@ impl HelmController {
     ) {
         let name = release.name.clone();
         let generation = flux_api::generation(object);
-        let fingerprint = format!("{version} {}", values_fingerprint(&release, context));
+        let fingerprint = fingerprint(object, version, &release, context);
         let wanted = (generation, fingerprint.clone());
         let record = self.record(&name);
-        if record.installed.as_ref() == Some(&wanted) {
-            status.remove_condition(names::condition::RECONCILING);
-            write(context, &name, &status);
-            let looks = self.record(&name).looks;
-            let interval = of_flux(release.spec.interval.unwrap_or_default());
-            let interval = context.delays.jittered(interval, &name.to_string(), looks);
-            self.plan(&name, Retry::After(interval), context);
-            return;
+        if record.counted.as_ref() != Some(&wanted) {
+            // F-1012
+            record.counted = Some(wanted);
+            record.failures = 0;
+            record.stalled_by = None;
         }
-        record.attempts += 1;
-        let (attempts, is_upgrade) = (record.attempts, record.installed.is_some());
-        let (delay, verb) = if is_upgrade {
-            ("chart-upgrade", "upgrade")
-        } else {
-            ("chart-install", "install")
+        let Some(action) = next_action(record, &release, &fingerprint, context) else {
+            self.rest(&release, generation, status, context);
+            return;
         };
+        let record = self.record(&name);
+        record.settled = false;
+        record.attempts += 1;
+        let attempts = record.attempts;
+        let delay = match action {
+            Action::Install => "chart-install",
+            Action::Upgrade => "chart-upgrade",
+        };
+        let verb = action.verb();
         let message = format!(
             "Running '{verb}' action with timeout of {}",
             release.spec.timeout()
@@ -112,12 +115,57 @@ impl HelmController {
                     .delays
                     .delay(delay, &name.to_string(), u64::from(attempts)),
             release: Arc::new(release),
+            action,
             generation,
             fingerprint,
             status,
             phase: Phase::Install,
         };
         self.workers.attempts.insert(name, attempt);
+    }
+
+    /// Nothing is to be done: as wanted, or out of retries.
+    fn rest(
+        &mut self,
+        release: &HelmRelease,
+        generation: i64,
+        mut status: Status,
+        context: &mut Context<'_>,
+    ) {
+        let name = release.name.clone();
+        let record = self.record(&name);
+        let is_good = record.stored.as_ref().is_some_and(|stored| !stored.failed) && record.failures == 0;
+        if !is_good {
+            if let Some(failure) = record.stalled_by.clone() {
+                self.refuse(&name, status, generation, failure, context);
+            }
+            return;
+        }
+        let (looks, version) = (record.looks, record.version);
+        record.settled = true;
+        record.last_failure = None;
+        record.ready_at.get_or_insert(context.now);
+        if release.spec.drift_detection.as_deref() == Some("enabled") {
+            self.correct_drift(&name, context);
+        }
+        status.remove_condition(names::condition::RECONCILING);
+        if status.condition_status(names::condition::READY) != "True" {
+            let message = format!(
+                "Helm upgrade succeeded for release {}/{}.v{version}",
+                release.release_namespace(),
+                release.release_name()
+            );
+            status.remove_condition(names::condition::REMEDIATED);
+            for condition in [names::condition::READY, names::condition::RELEASED] {
+                let reason = names::reason::UPGRADE_SUCCEEDED;
+                status.set_condition(condition, "True", reason, &message, generation, context.now);
+            }
+        }
+        status.set("observedGeneration", generation.into());
+        write(context, &name, &status);
+        let interval = of_flux(release.spec.interval.unwrap_or_default());
+        let interval = context.delays.jittered(interval, &name.to_string(), looks);
+        self.plan(&name, Retry::After(interval), context);
     }
 
     /// F-1004: values from objects that do not exist. What nothing brings is taken to exist.
@@ -134,7 +182,10 @@ impl HelmController {
                 Some(&release.name.namespace),
                 &reference.name,
             );
-            if context.server.object(&id).is_some() {
+            if let Some(object) = context.server.object(&id) {
+                if let Some(failure) = missing_key(release, reference, object) {
+                    return Err(failure);
+                }
                 continue;
             }
             if !context.contents.brings(&id) {
@@ -164,6 +215,24 @@ impl HelmController {
         }
         Ok(())
     }
+}
+
+/// F-1004: a key that an object from the repository does not have. Objects that somebody else fills have it later.
+fn missing_key(release: &HelmRelease, reference: &ValuesFrom, object: &Value) -> Option<Failure> {
+    let is_ours = object.label(names::OWNER_NAME_LABEL).is_some();
+    let has = |field: &str| object.at(&[field, &reference.values_key]).is_some();
+    if !is_ours || has("data") || has("stringData") || has("binaryData") {
+        return None;
+    }
+    Some(Failure {
+        reason: names::reason::VALUES_ERROR,
+        message: format!(
+            "could not resolve {} chart values reference '{}/{}' with key '{}': missing key",
+            reference.kind, release.name.namespace, reference.name, reference.values_key
+        ),
+        obstacles: vec![Obstacle::VariableSource { object: object.id() }],
+        retry: Retry::Backoff,
+    })
 }
 
 /// F-1000: `chart` makes a HelmChart beside its source.
@@ -279,23 +348,60 @@ fn check_source(release: &HelmRelease, context: &mut Context<'_>) -> Result<Stri
     }
 }
 
-/// What tells two sets of values apart: the referenced objects' contents and the inline values (the generation covers
-/// the latter).
-fn values_fingerprint(release: &HelmRelease, context: &Context<'_>) -> String {
-    let versions = release.spec.values_from.iter().map(|reference| {
-        let id = ObjectId::new(
-            "",
-            &reference.kind,
-            Some(&release.name.namespace),
-            &reference.name,
-        );
-        let object = context.server.object(&id);
-        object
-            .and_then(|object| object.get("data"))
-            .map(Value::to_string)
-            .unwrap_or_default()
-    });
-    versions.collect()
+/// What is done next; `None` if the stored release is as wanted, or no retries are left (F-1009 to F-1012).
+fn next_action(
+    record: &ReleaseRecord,
+    release: &HelmRelease,
+    fingerprint: &str,
+    context: &Context<'_>,
+) -> Option<Action> {
+    let exhausted = |spec: &ReleaseAction| spec.retries >= 0 && i64::from(record.failures) > spec.retries;
+    let Some(stored) = &record.stored else {
+        return (record.failures == 0 || !exhausted(&release.spec.install)).then_some(Action::Install);
+    };
+    if stored.failed {
+        let spec = match record.last_action {
+            Some(Action::Install) => &release.spec.install,
+            _ => &release.spec.upgrade,
+        };
+        let is_retried = outcome::retry_interval(spec, context).is_some();
+        return (is_retried || record.failures == 0 || !exhausted(spec)).then_some(Action::Upgrade);
+    }
+    let is_due =
+        stored.fingerprint != fingerprint && !(record.failures > 0 && exhausted(&release.spec.upgrade));
+    is_due.then_some(Action::Upgrade)
+}
+
+/// What tells two releases apart: the chart's version, the values and what is done to the manifests.
+fn fingerprint(object: &Value, version: &str, release: &HelmRelease, context: &Context<'_>) -> String {
+    let mut text = version.to_owned();
+    for field in [
+        "chart",
+        "chartRef",
+        "values",
+        "valuesFrom",
+        "postRenderers",
+        "commonMetadata",
+        "releaseName",
+        "targetNamespace",
+        "storageNamespace",
+    ] {
+        text.push('\n');
+        if let Some(value) = object["spec"].get(field) {
+            text.push_str(&value.to_string());
+        }
+    }
+    for reference in &release.spec.values_from {
+        let namespace = Some(release.name.namespace.as_str());
+        let id = ObjectId::new("", &reference.kind, namespace, &reference.name);
+        let found = context.server.object(&id);
+        text.push('\n');
+        for field in ["data", "stringData"] {
+            let value = found.and_then(|object| object.get(field)?.get(&reference.values_key));
+            text.push_str(&value.map(Value::to_string).unwrap_or_default());
+        }
+    }
+    text
 }
 
 /// Deletes an object that a release made.

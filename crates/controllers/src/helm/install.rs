@@ -1,17 +1,14 @@
 //! Installing a chart: its kinds, workloads, webhooks and objects; waiting; and what a failure leads to (F-1005 to F-1011).
 
-use std::sync::Arc;
-
 use firstpass_apiserver::Time;
 use firstpass_baseline::{Release, ReleaseFacts};
-use firstpass_flux::{HelmGate, InstallStrategy, names};
+use firstpass_flux::{CrdPolicy, HelmGate};
 use firstpass_knowledge::{CrdMode, WorkloadKind};
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
-use super::begin::delete;
-use super::{ACTOR, Attempt, HelmController, Phase, poll_interval, write};
+use super::{ACTOR, Action, Attempt, HelmController, Phase, poll_interval};
 use crate::context::Context;
 use crate::flux_api;
 use crate::kustomization::{Failure, Obstacle, Retry};
@@ -28,18 +25,12 @@ impl HelmController {
         };
         match attempt.phase.clone() {
             Phase::Install => match self.install(&attempt, context) {
-                Ok(workloads) if attempt.release.spec.install.disable_wait || workloads.is_empty() => {
+                Ok(workloads) if attempt.action_spec().disable_wait || workloads.is_empty() => {
                     self.succeed(attempt, context);
                 }
                 Ok(workloads) => {
-                    let timeout = of_flux(
-                        attempt
-                            .release
-                            .spec
-                            .install
-                            .timeout
-                            .unwrap_or_else(|| attempt.release.spec.timeout()),
-                    );
+                    let own = attempt.action_spec().timeout;
+                    let timeout = of_flux(own.unwrap_or_else(|| attempt.release.spec.timeout()));
                     attempt.next_at = context.now;
                     attempt.phase = Phase::Wait {
                         workloads,
@@ -69,9 +60,10 @@ impl HelmController {
         if context.server.object(&namespace).is_none() {
             if !release.creates_namespace {
                 return Err(Failure {
-                    reason: names::reason::INSTALL_FAILED,
+                    reason: attempt.action.failed(),
                     message: format!(
-                        "Helm install failed for release {}/{} with chart {}: create: failed to create: namespaces \"{}\" not found",
+                        "Helm {} failed for release {}/{} with chart {}: create: failed to create: namespaces \"{}\" not found",
+                        attempt.action.verb(),
                         release.namespace,
                         release.name,
                         release.chart_text(),
@@ -87,10 +79,19 @@ impl HelmController {
             ensure_namespace(&release.namespace, ACTOR, context);
         }
         let knowledge = context.knowledge;
-        match release.facts(knowledge) {
-            Some(facts) => Ok(self.bring_facts(attempt, &release, &facts, context)),
-            None => Ok(self.bring_unknown(attempt, &release, &object, context)),
+        let before = std::mem::take(&mut self.record(&attempt.release.name).made);
+        let workloads = match release.facts(knowledge) {
+            Some(facts) => self.bring_facts(attempt, &release, &facts, context),
+            None => self.bring_unknown(attempt, &release, &object, context),
+        };
+        // What the chart no longer has goes.
+        for id in before {
+            let is_stale = !self.record(&attempt.release.name).made.contains(&id);
+            if is_stale && let Some(object) = context.server.object(&id).cloned() {
+                super::begin::delete(&id, object.api_version(), context);
+            }
         }
+        Ok(workloads)
     }
 
     fn bring_facts(
@@ -101,6 +102,8 @@ impl HelmController {
         context: &mut Context<'_>,
     ) -> Vec<ObjectId> {
         let name = &attempt.release.name;
+        let policy = attempt.action_spec().crd_policy();
+        let skips_dir = policy == CrdPolicy::Skip;
         let in_crds_first = [true, false].into_iter().flat_map(|first| {
             facts
                 .kinds
@@ -110,7 +113,13 @@ impl HelmController {
         for kind in in_crds_first {
             let written = context.contents.written_versions(&kind.def.group, &kind.def.kind);
             let crd = made::crd(kind.def, &kind.versions, &written);
-            if context.server.object(&crd.id()).is_none() {
+            // F-1005, F-1006: what is in `crds/` is replaced only if the policy says so.
+            let replaces = kind.mode != CrdMode::CrdsDir
+                || (attempt.action == Action::Upgrade && policy == CrdPolicy::CreateReplace);
+            if skips_dir && kind.mode == CrdMode::CrdsDir {
+                continue;
+            }
+            if replaces || context.server.object(&crd.id()).is_none() {
                 made::bring(crd, ACTOR, context);
             }
         }
@@ -256,127 +265,6 @@ impl HelmController {
         }
         attempt.next_at = (context.now + poll_interval(context.settings)).min(deadline);
         self.workers.attempts.insert(name, attempt);
-    }
-
-    fn succeed(&mut self, mut attempt: Attempt, context: &mut Context<'_>) {
-        let name = attempt.release.name.clone();
-        let message = format!(
-            "Helm install succeeded for release {}/{}.v{}",
-            attempt.release.release_namespace(),
-            attempt.release.release_name(),
-            attempt.generation
-        );
-        let now = context.now;
-        let generation = attempt.generation;
-        attempt.status.remove_condition(names::condition::RECONCILING);
-        for condition in [names::condition::READY, names::condition::RELEASED] {
-            attempt.status.set_condition(
-                condition,
-                "True",
-                names::reason::INSTALL_SUCCEEDED,
-                &message,
-                generation,
-                now,
-            );
-        }
-        attempt.status.set("observedGeneration", generation.into());
-        write(context, &name, &attempt.status);
-        context.note(
-            ACTOR,
-            flux_api::helm_release_id(&name),
-            format!("Ready=True {}: {message}", names::reason::INSTALL_SUCCEEDED),
-        );
-        let record = self.record(&name);
-        record.ready_at.get_or_insert(now);
-        record.last_failure = None;
-        record.failures = 0;
-        record.settled = true;
-        record.installed = Some((generation, attempt.fingerprint));
-        let looks = record.looks;
-        self.workers.queue.done(&name);
-        let interval = of_flux(attempt.release.spec.interval.unwrap_or_default());
-        let interval = context.delays.jittered(interval, &name.to_string(), looks);
-        self.plan(&name, Retry::After(interval), context);
-    }
-
-    /// F-1010: before a release is stored nothing is counted.
-    fn fail_early(&mut self, mut attempt: Attempt, failure: Failure, context: &mut Context<'_>) {
-        let name = attempt.release.name.clone();
-        attempt.status.set_condition(
-            names::condition::RELEASED,
-            "False",
-            failure.reason,
-            &failure.message,
-            attempt.generation,
-            context.now,
-        );
-        self.workers.queue.done(&name);
-        self.refuse(&name, attempt.status, attempt.generation, failure, context);
-    }
-
-    /// F-1009, F-1011: counted, undone, tried again while retries are left.
-    fn fail(&mut self, mut attempt: Attempt, pending: Vec<Obstacle>, context: &mut Context<'_>) {
-        let name = attempt.release.name.clone();
-        let spec = &attempt.release.spec;
-        let objects: Vec<String> = pending
-            .iter()
-            .filter_map(|obstacle| obstacle.object().map(ToString::to_string))
-            .collect();
-        let message = format!(
-            "Helm install failed for release {}/{}: timeout waiting for: [{}]",
-            attempt.release.release_namespace(),
-            attempt.release.release_name(),
-            objects.join(", ")
-        );
-        attempt.status.set_condition(
-            names::condition::RELEASED,
-            "False",
-            names::reason::INSTALL_FAILED,
-            &message,
-            attempt.generation,
-            context.now,
-        );
-        let default_retries = context.settings.helm_gate(HelmGate::DefaultToRetryOnFailure)
-            && context.settings.flux.at_least(8);
-        let retry_interval = match &spec.install.strategy {
-            Some(InstallStrategy::RetryOnFailure { retry_interval }) => Some(*retry_interval),
-            None if default_retries => Some(firstpass_flux::Duration::from_secs(300)),
-            _ => None,
-        };
-        let (retries, generation) = (spec.install.retries, attempt.generation);
-        let record = self.record(&name);
-        record.failures += 1;
-        let left = retries < 0 || i64::from(record.failures) <= retries;
-        let (reason, retry) = match retry_interval {
-            Some(interval) => (names::reason::INSTALL_FAILED, Retry::After(of_flux(interval))),
-            None if left => (names::reason::INSTALL_FAILED, Retry::Backoff),
-            None => (names::reason::RETRIES_EXCEEDED, Retry::Never),
-        };
-        if left && retry_interval.is_none() {
-            self.uninstall(&name, context);
-        }
-        self.workers.queue.done(&name);
-        let failure = Failure {
-            reason,
-            message,
-            obstacles: pending,
-            retry,
-        };
-        self.refuse(&name, attempt.status, generation, failure, context);
-    }
-
-    /// Takes away what a release made; CRDs stay (F-1006).
-    pub(super) fn uninstall(&mut self, name: &TierName, context: &mut Context<'_>) {
-        let made = std::mem::take(&mut self.record(name).made);
-        self.record(name).installed = None;
-        for id in made {
-            let Some(object) = context.server.object(&id).map(Arc::clone) else {
-                continue;
-            };
-            if made::is_made(&object) || id.kind != "Namespace" {
-                delete(&id, object.api_version(), context);
-            }
-        }
     }
 }
 

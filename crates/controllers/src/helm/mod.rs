@@ -5,12 +5,13 @@
 
 mod begin;
 mod install;
+mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
-use firstpass_flux::{ControllerSettings, HelmRelease, names};
+use firstpass_flux::{ControllerSettings, HelmGate, HelmRelease, names};
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
@@ -49,8 +50,18 @@ pub struct ReleaseRecord {
     pub last_failure: Option<Failure>,
     /// When the last look began.
     pub looked_at: Option<Time>,
-    /// The generation, chart and values that were installed last.
-    installed: Option<(i64, String)>,
+    /// What Helm has stored last.
+    stored: Option<Stored>,
+    /// The last good release before a failed one.
+    previous: Option<Stored>,
+    /// What ran last and failed.
+    last_action: Option<Action>,
+    /// The failure after which no retries were left.
+    stalled_by: Option<Failure>,
+    /// What the failures were counted for: generation, chart and values (F-1012).
+    counted: Option<(i64, String)>,
+    /// Number of the stored release.
+    version: u32,
     /// The chart is unknown: it was taken to install fine.
     pub chart_unknown: bool,
     /// Suspended or done: nothing is expected.
@@ -59,10 +70,28 @@ pub struct ReleaseRecord {
     looks: u64,
 }
 
+/// A release as Helm stores it.
+#[derive(Clone, Debug)]
+struct Stored {
+    /// Chart and values.
+    fingerprint: String,
+    failed: bool,
+    /// What the chart made of them, CRDs aside.
+    objects: Vec<Arc<Value>>,
+}
+
+/// What is done to a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Install,
+    Upgrade,
+}
+
 /// An install or upgrade that is running.
 #[derive(Clone, Debug)]
 pub(crate) struct Attempt {
     release: Arc<HelmRelease>,
+    action: Action,
     generation: i64,
     fingerprint: String,
     status: Status,
@@ -152,6 +181,13 @@ impl HelmController {
             .to_owned();
         status.refuse(&failure, generation, context.now);
         if failure.retry == Retry::Never {
+            // F-1009: Ready keeps what went wrong last.
+            let record = self.record(release);
+            if let Some(action) = record.last_action.filter(|_| record.failures > 0) {
+                let message = format!("Failed to {} after {} attempt(s)", action.verb(), record.failures);
+                let (condition, reason) = (names::condition::STALLED, names::reason::RETRIES_EXCEEDED);
+                status.set_condition(condition, "True", reason, &message, generation, context.now);
+            }
             status.set("observedGeneration", generation.into());
         }
         write(context, release, &status);
@@ -175,6 +211,41 @@ impl HelmController {
                 self.workers.queue.add_rate_limited(release.clone(), context.now);
             }
             Retry::Never => self.workers.queue.forget(release),
+        }
+    }
+
+    /// ConfigMaps and Secrets that ask for it wake the releases that take values from them, since Flux 2.7 (F-1713).
+    fn observe_values(
+        &mut self,
+        old: Option<&Arc<Value>>,
+        new: Option<&Arc<Value>>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(object) = new.or(old) else { return };
+        let content = |object: Option<&Arc<Value>>| {
+            object.map(|object| (object.get("data").cloned(), object.get("stringData").cloned()))
+        };
+        if object.label(names::WATCH_LABEL) != Some("Enabled")
+            || !context.settings.flux.at_least(7)
+            || context.settings.helm_gate(HelmGate::DisableConfigWatchers)
+            || content(old) == content(new)
+        {
+            return;
+        }
+        let id = object.id();
+        let kind = firstpass_object::GroupKind::new(names::HELM_GROUP, names::HELM_RELEASE);
+        let users: Vec<TierName> = context
+            .server
+            .objects(&kind, id.namespace.as_deref())
+            .map(|(_, release)| HelmRelease::read(release).value)
+            .filter(|release| {
+                let mut references = release.spec.values_from.iter();
+                references.any(|reference| reference.kind == id.kind && reference.name == id.name)
+            })
+            .map(|release| release.name)
+            .collect();
+        for user in users {
+            self.workers.queue.add(user, context.now, PRIORITY_NORMAL);
         }
     }
 
@@ -209,6 +280,8 @@ impl Controller for HelmController {
         if !HelmRelease::is(object) {
             if firstpass_object::group_of(object.api_version()) == names::SOURCE_GROUP {
                 self.observe_source(old, new, context);
+            } else if matches!(object.kind(), "ConfigMap" | "Secret") && object.api_version() == "v1" {
+                self.observe_values(old, new, context);
             }
             return;
         }
