@@ -134,13 +134,15 @@ pub(crate) fn world_with(contents: Arc<Paths>, settings: ControllerSettings, see
         ("kustomize.toolkit.fluxcd.io", "Kustomization", &["v1"][..]),
         ("source.toolkit.fluxcd.io", "GitRepository", &["v1"]),
         ("source.toolkit.fluxcd.io", "HelmRepository", &["v1"]),
+        ("source.toolkit.fluxcd.io", "OCIRepository", &["v1"]),
         ("source.toolkit.fluxcd.io", "HelmChart", &["v1"]),
         ("helm.toolkit.fluxcd.io", "HelmRelease", &["v2"]),
     ] {
         let sketch = CrdSketch {
             group: group.to_owned(),
             kind: kind.to_owned(),
-            plural: (kind == "GitRepository" || kind == "HelmRepository")
+            plural: kind
+                .ends_with("Repository")
                 .then(|| format!("{}ies", kind.to_lowercase().trim_end_matches('y'))),
             scope: Scope::Namespaced,
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),

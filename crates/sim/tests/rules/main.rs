@@ -18,6 +18,7 @@ mod looks;
 mod mapper;
 mod objects;
 mod outcomes;
+mod releases;
 
 mod stages;
 
