@@ -1,5 +1,6 @@
 //! The server: its state, what can be read from it, and the way of a request.
 
+mod aggregated;
 mod apply;
 mod crds;
 mod defaults;
@@ -75,6 +76,8 @@ pub struct ApiServer {
     serving: Arc<BTreeSet<(String, String)>>,
     /// CEL rules of CRDs that could not be judged: group, kind and rule, with the reason.
     unread_rules: Arc<BTreeMap<(GroupKind, String), String>>,
+    /// Some namespace under deletion waits for an aggregated API.
+    has_waiting_namespaces: bool,
     /// How often a Service has begun or ceased to serve.
     serving_changes: u64,
 }
@@ -118,6 +121,7 @@ impl ApiServer {
             webhooks: Arc::default(),
             serving: Arc::default(),
             unread_rules: Arc::default(),
+            has_waiting_namespaces: false,
             serving_changes: 0,
         };
         server.create_default_namespaces();

@@ -94,7 +94,7 @@ impl ApiServer {
         for object in &contents {
             self.delete_object(object, Propagation::Background, &by);
         }
-        if self.objects.in_namespace(name).next().is_none() {
+        if self.objects.in_namespace(name).next().is_none() && self.can_discover_all(&id, &by) {
             self.finish_namespace(&id, &by);
         }
     }
@@ -120,6 +120,9 @@ impl ApiServer {
                 self.delays.namespace_deletion,
                 Timer::EmptyNamespace(name.clone()),
             );
+        }
+        if id.kind == "APIService" {
+            self.apis_changed();
         }
         if self.crd_is_terminating(id)
             && self.objects.list(&id.group_kind(), None).next().is_none()

@@ -60,6 +60,7 @@ impl ApiServer {
             } else {
                 services.remove(&service);
             }
+            self.apis_changed();
         }
     }
 

@@ -127,3 +127,43 @@ fn an_owner_that_never_existed_dooms_its_dependents() {
     assert!(get(&server, &config_map("stray")).is_none());
     assert!(get(&server, &config_map("child")).is_some());
 }
+
+#[test]
+fn an_aggregated_api_that_is_down_holds_namespaces() {
+    let api = yaml(
+        "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1beta1.metrics.example.com}\n\
+         spec: {group: metrics.example.com, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, \
+         service: {namespace: default, name: metrics}}",
+    );
+    let service = yaml(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: metrics, namespace: default}\nspec: {ports: [{port: 443}]}",
+    );
+    let namespace = yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: media}");
+    let mut server = server();
+    // A Service that nobody has seen is taken to answer.
+    apply(&mut server, &api).unwrap();
+    assert_eq!(server.unavailable_api(), None);
+    apply(&mut server, &service).unwrap();
+    assert_eq!(
+        server.unavailable_api().unwrap().name,
+        "v1beta1.metrics.example.com"
+    );
+    apply(&mut server, &namespace).unwrap();
+    delete(&mut server, &namespace);
+    settle(&mut server);
+    let held = get(&server, &namespace).expect("the namespace stays");
+    let condition = held.condition("NamespaceDeletionDiscoveryFailure").unwrap();
+    assert_eq!(condition["reason"], "DiscoveryFailed");
+    server.set_service_serving("default", "metrics", true);
+    settle(&mut server);
+    assert!(get(&server, &namespace).is_none());
+    // Without the API there is nothing to wait for.
+    server.set_service_serving("default", "metrics", false);
+    apply(&mut server, &namespace).unwrap();
+    delete(&mut server, &namespace);
+    settle(&mut server);
+    assert!(get(&server, &namespace).is_some());
+    delete(&mut server, &api);
+    settle(&mut server);
+    assert!(get(&server, &namespace).is_none());
+}
