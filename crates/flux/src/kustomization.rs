@@ -342,7 +342,7 @@ mod tests {
         Kustomization::read(&json!({"spec": value})).value.spec
     }
 
-    /// F-002, F-004.
+    /// F-002, F-004, F-1104, F-1108.
     #[test]
     fn timeouts_and_retries_follow_from_the_interval() {
         let table = [

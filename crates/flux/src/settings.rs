@@ -367,6 +367,27 @@ mod tests {
         assert_eq!(settings.kustomize_requeue_dependency, Duration::from_secs(5));
     }
 
+    /// F-1100, F-1102, F-1105, F-1788.
+    #[test]
+    fn the_defaults_are_those_of_the_controllers() {
+        for minor in 4..=9 {
+            let settings = ControllerSettings::new(FluxVersion::latest_of(minor));
+            assert_eq!(
+                (
+                    settings.kustomize_concurrent,
+                    settings.helm_concurrent,
+                    settings.source_concurrent
+                ),
+                (4, 4, 2)
+            );
+            assert_eq!(settings.kustomize_requeue_dependency, Duration::from_secs(30));
+            assert_eq!(settings.helm_requeue_dependency, Duration::from_secs(30));
+            assert_eq!(settings.interval_jitter_percent, 5);
+            assert_eq!(settings.retry_delay_least, Duration::from_millis(750));
+            assert_eq!(settings.retry_delay_most, Duration::from_secs(900));
+        }
+    }
+
     #[test]
     fn bad_flags_are_named() {
         let mut settings = ControllerSettings::new(FluxVersion::NEWEST);

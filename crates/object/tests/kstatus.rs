@@ -355,7 +355,7 @@ fn pods() {
     check(rule, &pod(unschedulable), Failed, "Pod could not be scheduled");
     let young = pod(unschedulable).replace("00:00:00Z", "00:00:50Z");
     check(
-        "F-524: 15 s of grace",
+        "F-524, F-1112: 15 s of grace",
         &young,
         InProgress,
         "Pod has not been scheduled",

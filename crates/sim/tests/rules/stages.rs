@@ -22,6 +22,25 @@ fn a_stage_without_kinds_is_skipped_and_the_last_always_runs() {
 }
 
 #[test]
+fn a_namespace_comes_before_what_is_in_it_and_nobody_makes_one_that_is_missing() {
+    // F-303, F-302
+    let mut inside = config_map("a");
+    inside["metadata"]["namespace"] = json!("media");
+    let world = play("2.9", json!({}), vec![inside.clone(), namespace("media")]);
+    assert!(is_ready(&world, "a"));
+    assert_eq!(attempts(&world, "a"), 1);
+    let world = play(
+        "2.9",
+        json!({"targetNamespace": "media", "interval": "1h"}),
+        vec![inside],
+    );
+    assert_eq!(
+        message(&world, "a"),
+        "ConfigMap/media/a not found: namespaces \"media\" not found"
+    );
+}
+
+#[test]
 fn a_class_that_says_that_it_is_not_ready_fails_the_attempt_after_a_minute() {
     // F-202, F-204, F-1107, F-1106; up to 2.6 the Kustomization's own timeout is the limit (F-1731).
     for (flux, limit) in [("2.9", 60.0), ("2.6", 180.0)] {
