@@ -20,7 +20,9 @@ pub(crate) fn is_encrypted(object: &Value) -> bool {
 
 /// Whether the annotation keeps Flux from decrypting, and from refusing, the object (F-268).
 pub(crate) fn decryption_is_disabled(object: &Value) -> bool {
-    object.annotation(names::DECRYPT) == Some(names::DISABLED)
+    object
+        .annotation(names::DECRYPT)
+        .is_some_and(|value| value.eq_ignore_ascii_case(names::DISABLED))
 }
 
 /// Does to a built object what Flux's decryption does, values apart. Says whether it did anything.

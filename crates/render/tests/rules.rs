@@ -147,10 +147,7 @@ fn strictness_matters_only_where_substitution_runs() {
         object(find(cluster, "apps"), "ConfigMap/flux-system/a").object["data"]["k"].clone()
     };
     assert_eq!(at(&cluster), "value c");
-    let cluster = one(
-        "postBuild: {substituteFrom: [{kind: ConfigMap, name: none, optional: true}]}",
-        &files(),
-    );
+    let cluster = one("postBuild: {substitute: {}}", &files());
     assert_eq!(at(&cluster), "${A} ${B:=c}");
     let cluster = one("postBuild: {substitute: {X: '1'}}", &files());
     assert!(flux_message(&cluster).contains("variable not set (strict mode): \"A\""));
