@@ -45,8 +45,8 @@ fn extend(mut env: Env, declare: impl FnOnce(&mut Env) -> Result<(), Declaration
     env
 }
 
-fn fail<T>(function: &str, message: impl ToString) -> Result<T, ExecutionError> {
-    Err(ExecutionError::function_error(function, message.to_string()))
+fn fail<T>(function: &str, message: impl Into<String>) -> Result<T, ExecutionError> {
+    Err(ExecutionError::function_error(function, message.into()))
 }
 
 /// An argument as the Rust type that the overload was declared with.

@@ -1,4 +1,5 @@
 //! CEL rules of CRDs (`x-kubernetes-validations`).
+#![expect(clippy::needless_pass_by_value, reason = "literals read better as they are")]
 
 use serde_json::json;
 
@@ -300,8 +301,7 @@ properties: {host: {type: string, x-kubernetes-validations: [{rule: 'self.matche
 ";
     let mut server = with_spec(schema);
     let object = thing(json!({"host": "a.${DOMAIN}"}));
-    let request =
-        Apply::forced(Arc::new(object.clone()), "test").with_unknown(Arc::from(["${DOMAIN}".to_owned()]));
+    let request = Apply::forced(Arc::new(object), "test").with_unknown(Arc::from(["${DOMAIN}".to_owned()]));
     server.call(&Request::Apply(request)).unwrap();
     assert!(apply(&mut server, &thing(json!({"host": "A B"}))).is_err());
 }

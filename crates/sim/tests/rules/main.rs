@@ -1,11 +1,8 @@
 //! Flux's rules as a running world shows them, in the order of the reference. Each test names the facts that it holds;
 //! `docs/flux-rules.md` lists them all.
+#![expect(clippy::needless_pass_by_value, reason = "literals read better as they are")]
 
-#[allow(
-    dead_code,
-    clippy::needless_pass_by_value,
-    reason = "each test file uses its part; literals read better as they are"
-)]
+#[allow(dead_code, reason = "each test file uses its part")]
 #[path = "../common/mod.rs"]
 mod common;
 

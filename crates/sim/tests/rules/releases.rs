@@ -112,7 +112,7 @@ fn lines(world: &World, what: &str) -> Vec<f64> {
 }
 
 fn patch(world: &mut World, patch: Value) {
-    let target = Target::of(&*release_of(world));
+    let target = Target::of(&release_of(world));
     world
         .intervene(|server| {
             server.call(&Request::Patch {

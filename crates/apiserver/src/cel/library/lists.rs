@@ -94,6 +94,10 @@ fn compare(left: &dyn Val, right: &dyn Val) -> Result<Ordering, ExecutionError> 
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the interpreter hands over its arguments"
+)]
 fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Answer<'b, 'v> {
     let items = items(&args, 0)?;
     let wholes: Option<Vec<i64>> = items

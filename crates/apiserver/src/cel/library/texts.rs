@@ -129,6 +129,10 @@ pub(super) fn kubernetes(env: &mut Env) -> Result<(), DeclarationError> {
     )
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the interpreter hands over its arguments"
+)]
 fn matches<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Answer<'b, 'v> {
     owned(CelBool::from(regex(text(&args, 1)?)?.is_match(text(&args, 0)?)))
 }
