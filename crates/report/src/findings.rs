@@ -118,7 +118,8 @@ pub(crate) fn notes(findings: &Group<'_>, listed_max: usize) -> Vec<(&'static st
     notes
 }
 
-fn listed(items: &[String], listed_max: usize) -> String {
+/// Items in one line, those beyond `listed_max` counted.
+pub(crate) fn listed(items: &[String], listed_max: usize) -> String {
     let shown = items
         .iter()
         .take(listed_max)

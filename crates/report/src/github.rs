@@ -10,6 +10,8 @@ use firstpass_diagnostics::{Report, Severity};
 use crate::clean::clean;
 use crate::context::Context;
 use crate::counts::counted;
+use crate::findings::{LISTED_MAX, listed};
+use crate::group::{self, Group};
 use crate::headline;
 use crate::merged::{self, Merged};
 use crate::text::Style;
@@ -23,15 +25,21 @@ const TITLE_CHARS_MAX: usize = 240;
 /// Bytes of a message before escaping; GitHub allows 64 KiB.
 const MESSAGE_BYTES_MAX: usize = 16_000;
 
-/// One command per finding, the most severe first, then a line per cluster for the log.
+/// One command per cause, the most severe first, then a line per cluster for the log.
 pub fn to_github(report: &Report, context: Context<'_>) -> String {
     let mut text = String::new();
-    let shown: Vec<Merged<'_>> = merged::findings(report)
-        .into_iter()
+    let all = merged::findings(report);
+    let shown: Vec<&Merged<'_>> = all
+        .iter()
         .filter(|merged| context.verbose || merged.finding.severity > Severity::Info)
         .collect();
-    for merged in &shown {
-        let _ = writeln!(text, "{}", command(merged, report.clusters.len() > 1, context));
+    let groups = group::by_cause(shown.iter().map(|merged| merged.finding));
+    for group in &groups {
+        let clusters = match report.clusters.len() {
+            0 | 1 => Vec::new(),
+            _ => merged::clusters_of(group, &shown),
+        };
+        let _ = writeln!(text, "{}", command(group, &clusters, context));
     }
     for cluster in &report.clusters {
         let line = headline::of(cluster, Style::plain());
@@ -39,16 +47,16 @@ pub fn to_github(report: &Report, context: Context<'_>) -> String {
         let _ = writeln!(text, "firstpass {}: {}", report.command, disarmed(&line));
     }
     for severity in [Severity::Error, Severity::Warning, Severity::Info] {
-        let count = shown
+        let count = groups
             .iter()
-            .filter(|merged| merged.finding.severity == severity)
+            .filter(|group| group.first.severity == severity)
             .count();
         if count > SHOWN_PER_STEP {
             let _ = writeln!(
                 text,
                 "firstpass {}: {} of severity {severity}; GitHub shows the first {SHOWN_PER_STEP} of them as annotations",
                 report.command,
-                counted(count, "finding")
+                counted(count, "cause")
             );
         }
     }
@@ -61,8 +69,8 @@ pub(crate) fn error(title: &str, message: &str) -> String {
     format!("::error title={title}::{}\n", escape_data(&clean(message)))
 }
 
-fn command(merged: &Merged<'_>, several: bool, context: Context<'_>) -> String {
-    let finding = merged.finding;
+fn command(group: &Group<'_>, clusters: &[&str], context: Context<'_>) -> String {
+    let finding = group.first;
     let name = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -88,16 +96,20 @@ fn command(merged: &Merged<'_>, several: bool, context: Context<'_>) -> String {
     format!(
         "::{name} {}::{}",
         properties.join(","),
-        escape_data(&message(merged, several))
+        escape_data(&message(group, clusters))
     )
 }
 
 /// The headline, and what to know and to do about it.
-fn message(merged: &Merged<'_>, several: bool) -> String {
-    let finding = merged.finding;
+fn message(group: &Group<'_>, clusters: &[&str]) -> String {
+    let finding = group.first;
     let mut message = clean(&finding.message).into_owned();
-    if several {
-        let _ = write!(message, "\nclusters: {}", merged.clusters.join(", "));
+    if !clusters.is_empty() {
+        let _ = write!(message, "\nclusters: {}", clean(&clusters.join(", ")));
+    }
+    let elsewhere = group.elsewhere();
+    if !elsewhere.is_empty() {
+        let _ = write!(message, "\nalso: {}", clean(&listed(&elsewhere, LISTED_MAX)));
     }
     for (name, part) in [("why", &finding.why), ("help", &finding.help)] {
         if !part.is_empty() {

@@ -3,6 +3,8 @@
 use firstpass_diagnostics::{Finding, Location, Report, Severity, SuppressedFinding};
 use firstpass_object::TierName;
 
+use crate::group::Group;
+
 /// A finding and the clusters that have it.
 #[derive(Clone, Debug)]
 pub(crate) struct Merged<'r> {
@@ -11,6 +13,18 @@ pub(crate) struct Merged<'r> {
     pub(crate) clusters: Vec<&'r str>,
     /// Who has accepted it, if somebody has.
     pub(crate) suppression: Option<&'r SuppressedFinding>,
+}
+
+/// The clusters that have any finding of a group, each once, in the order of the report.
+pub(crate) fn clusters_of<'r>(group: &Group<'_>, merged: &[&Merged<'r>]) -> Vec<&'r str> {
+    let is_in = |one: &&&Merged<'_>| group.all().any(|finding| std::ptr::eq(one.finding, finding));
+    let mut clusters: Vec<&str> = Vec::new();
+    for cluster in merged.iter().filter(is_in).flat_map(|one| &one.clusters) {
+        if !clusters.contains(cluster) {
+            clusters.push(cluster);
+        }
+    }
+    clusters
 }
 
 /// What makes findings of two clusters the same.

@@ -155,14 +155,7 @@ fn findings(group: &Group<'_>, merged: &[&Merged<'_>], several: bool) -> String 
         let _ = writeln!(text, "At {}", code(&bounded(&place, 500)));
     }
     if several {
-        let in_group =
-            |merged: &&&Merged<'_>| group.all().any(|finding| std::ptr::eq(merged.finding, finding));
-        let mut clusters: Vec<&str> = Vec::new();
-        for cluster in merged.iter().filter(in_group).flat_map(|merged| &merged.clusters) {
-            if !clusters.contains(cluster) {
-                clusters.push(cluster);
-            }
-        }
+        let clusters = merged::clusters_of(group, merged);
         let shown: Vec<String> = clusters.iter().take(10).map(|cluster| code(cluster)).collect();
         let more = match clusters.len().saturating_sub(10) {
             0 => String::new(),

@@ -48,7 +48,7 @@ fn commands_read_back() {
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
     assert_eq!(
         names,
-        ["error", "error", "warning", "warning"],
+        ["error", "error", "warning"],
         "the worst first, no notice without -v\n{text}"
     );
     let deadlock = commands
@@ -96,7 +96,7 @@ fn a_lot_of_findings_is_announced() {
     let warning = world.report.clusters[1].findings[0].clone();
     world.report.clusters[1].findings = (0..11)
         .map(|line| {
-            let mut finding = warning.clone();
+            let mut finding = warning.clone().with_cause(format!("cause {line}"));
             finding.location.as_mut().unwrap().line = line + 1;
             finding
         })
@@ -104,7 +104,7 @@ fn a_lot_of_findings_is_announced() {
     world.report.clusters.remove(0);
     let text = firstpass_report::to_github(&world.report, world.context());
     assert!(text.ends_with(
-        "firstpass rehearse: 11 findings of severity warning; GitHub shows the first 10 of them as annotations\n"
+        "firstpass rehearse: 11 causes of severity warning; GitHub shows the first 10 of them as annotations\n"
     ));
 }
 
