@@ -17,7 +17,7 @@ pub(crate) fn read(text: &str) -> Document<'_> {
         for child in elements(suite) {
             match child.tag_name().name() {
                 "properties" => {
-                    assert!(elements(child).all(|property| property.attribute("value").is_some()))
+                    assert!(elements(child).all(|property| property.attribute("value").is_some()));
                 }
                 "testcase" => check_case(child),
                 other => panic!("a suite holds no `{other}`"),
