@@ -15,9 +15,6 @@ use crate::time::of_flux;
 use crate::trouble::Trouble;
 use firstpass_apiserver::cel::{Expression, Library};
 
-/// How long a source without an artifact is given (F-133).
-pub(super) const ARTIFACT_RETRY: Duration = Duration::from_secs(30);
-
 impl KustomizationController {
     /// Looks at a Kustomization whose turn it is. Either an attempt runs afterwards, or the look is over.
     pub(super) fn begin(&mut self, tier: &TierName, context: &mut Context<'_>) {
@@ -258,9 +255,13 @@ fn find_artifact(kustomization: &Kustomization, context: &mut Context<'_>) -> Re
         Some(revision) => Ok(revision.to_owned()),
         None => Err(Failure {
             reason: names::reason::ARTIFACT_FAILED,
-            message: "Source artifact not found, retrying in 30s".to_owned(),
+            // F-133: the wait is that for dependencies.
+            message: format!(
+                "Source artifact not found, retrying in {}",
+                context.settings.kustomize_requeue_dependency
+            ),
             obstacles: obstacle(),
-            retry: Retry::After(ARTIFACT_RETRY),
+            retry: Retry::After(of_flux(context.settings.kustomize_requeue_dependency)),
         }),
     }
 }
