@@ -42,12 +42,21 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<
     order.into_iter().map(need).collect()
 }
 
+/// Whether a version of a kind that a chart or a distribution brings is one that knowledge does not know: whoever brings the
+/// kind is taken to serve it, as the rehearsal does. Flux's own kinds are known for certain.
+fn is_newer_than_we_know(world: &World<'_>, kind: &GroupKind, version: &str) -> bool {
+    let def = world.knowledge.custom_kind(&kind.group, &kind.kind);
+    let is_unknown = def.is_some_and(|def| def.versions.iter().all(|known| known.name != version));
+    is_unknown && !kind.group.ends_with(".toolkit.fluxcd.io") && !world.crds.contains_key(kind)
+}
+
 fn answer(world: &World<'_>, tier: TierIndex, before: &Before, kind: &GroupKind, version: &str) -> Answer {
     if let Some(answer) = built_in(world, kind, version) {
         return answer;
     }
     if let Some(staged) = world.stage.kinds.get(kind) {
-        if staged.versions.is_empty() || staged.versions.iter().any(|served| served == version) {
+        let serves = staged.versions.is_empty() || staged.versions.iter().any(|served| served == version);
+        if serves || is_newer_than_we_know(world, kind, version) {
             return Answer::There {
                 from: staged.from.clone(),
             };
