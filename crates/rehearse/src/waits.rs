@@ -6,6 +6,7 @@ use firstpass_controllers::ClaimWait;
 use firstpass_controllers::kustomization::Obstacle;
 use firstpass_diagnostics::{WaitingFor, WaitingOn};
 use firstpass_flux::names;
+use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use firstpass_order::{Need, Needed, OrderGraph, Provider};
 use firstpass_sim::World;
@@ -251,8 +252,9 @@ pub(crate) fn circles(waits: &BTreeMap<TierName, Vec<Wait>>) -> BTreeMap<TierNam
     circles
 }
 
-/// An object's health as the world has it, in words.
-pub(crate) fn health_text(id: &ObjectId, world: &World) -> String {
+/// An object's health as the world has it, in words. `seen` is what the health check itself said: it may ask more than the
+/// object's own status does.
+pub(crate) fn health_text(id: &ObjectId, seen: &str, world: &World) -> String {
     if let Some(record) = world.storage.claims().get(id)
         && let Some(wait) = &record.waits_for
     {
@@ -286,5 +288,8 @@ pub(crate) fn health_text(id: &ObjectId, world: &World) -> String {
             .and_then(|ready| ready.text_at(&["message"]))
             .map(str::to_owned)
     });
+    if health.status == StatusKind::Current && !seen.is_empty() {
+        return format!("its health check says: {seen}");
+    }
     ready.unwrap_or(health.message)
 }

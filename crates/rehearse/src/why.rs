@@ -95,8 +95,12 @@ fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String)
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
     let _ = writeln!(
         text,
-        "`{}` is Ready after {ready:.1} s, with {} attempts.",
-        view.name, view.record.attempts
+        "`{}` is Ready after {ready:.1} s, with {}.",
+        view.name,
+        match view.record.attempts {
+            1 => "one attempt".to_owned(),
+            attempts => format!("{attempts} attempts"),
+        }
     );
     for leg in critical::path_to(explainer, view) {
         let lasts = leg.to_s - leg.from_s;
@@ -232,7 +236,9 @@ fn because(explainer: &Explainer<'_>, view: &TierView, wait: &Wait) -> Option<St
                 provided_by(&provider.how, provider.object.as_ref())
             ))
         }
-        Obstacle::Unhealthy { object, .. } => Some(format!("{}.", health_text(object, explainer.world))),
+        Obstacle::Unhealthy { object, message, .. } => {
+            Some(format!("{}.", health_text(object, message, explainer.world)))
+        }
         Obstacle::Refused { message, .. } | Obstacle::Build { message } => {
             Some(first_line(message).to_owned())
         }

@@ -339,3 +339,34 @@ fn a_gateway_without_a_pin_may_not_get_the_address_that_dns_answers_with() {
     assert!(finding.why.contains("names 192.168.20.210"), "{}", finding.why);
     assert!(finding.why.contains("got 192.168.20.200"), "{}", finding.why);
 }
+
+#[test]
+fn why_ends_at_the_root_and_says_what_the_check_said() {
+    let script = of(directory(&example()));
+    let troubles = script.faults(&["stuck=CDI/cdi".to_owned()]).unwrap();
+    let rehearsal = script.rehearse(&Options {
+        troubles,
+        ..Options::default()
+    });
+    let text = rehearsal.why(&tier("apps-vms")).unwrap();
+    assert!(
+        text.contains("waits for `CDI/cdi` to be healthy (platform-config/kubevirt/cdi.yaml:3)"),
+        "{text}"
+    );
+    assert!(text.contains("its health check says: "), "{text}");
+    assert!(
+        text.contains("At the root: `CDI/cdi`") && text.contains("[never-healthy]"),
+        "{text}"
+    );
+    let rehearsal = of(Arc::new(story("before-cdi-split"))).rehearse(&Options::default());
+    let text = rehearsal.why(&tier("apps-vms")).unwrap();
+    assert!(
+        text.contains("this closes the circle")
+            && text.contains("what to do: move `StorageProfile/longhorn`"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("Known from: knowledge/operators/cdi.yaml\n"),
+        "{text}"
+    );
+}

@@ -98,7 +98,12 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         )
         .with_why("the API server takes nothing new into a namespace that is being deleted")
         .with_help("remove what holds the namespace, such as a finalizer whose controller is gone"),
-        Obstacle::Unhealthy { object, status, .. } => unhealthy(explainer, view, object, *status),
+        Obstacle::Unhealthy {
+            object,
+            status,
+            message,
+            ..
+        } => unhealthy(explainer, view, object, *status, message),
         Obstacle::Webhook { message, .. } => never("never-healthy", format!("an admission webhook that `{tier}` needs never serves"))
             .with_why(first_line(message).to_owned())
             .with_help("let what serves the webhook come up in an earlier tier, and wait for it"),
@@ -286,7 +291,13 @@ fn is_dependency_circle(explainer: &Explainer<'_>, tier: &TierName) -> bool {
 }
 
 /// An object that a tier checks and that never becomes healthy, and nobody waits for us.
-fn unhealthy(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId, status: StatusKind) -> Finding {
+fn unhealthy(
+    explainer: &Explainer<'_>,
+    view: &TierView,
+    object: &ObjectId,
+    status: StatusKind,
+    seen: &str,
+) -> Finding {
     let tier = &view.name;
     if status == StatusKind::NotFound && !explainer.by_id.contains_key(object) {
         return never(
@@ -301,7 +312,7 @@ fn unhealthy(explainer: &Explainer<'_>, view: &TierView, object: &ObjectId, stat
         "never-healthy",
         format!("`{object}`, which `{tier}` waits for, never becomes healthy"),
     )
-    .with_why(health_text(object, explainer.world))
+    .with_why(health_text(object, seen, explainer.world))
     .with_help("make it healthy, or leave it out of what the tier waits for")
     .with_related(behind.iter().map(ToString::to_string))
 }
