@@ -33,11 +33,7 @@ pub(crate) fn run(arguments: &GraphArgs) -> Result<Exit, Failure> {
             .find(|known| known.view == view && known.rehearsal == rehearsal)
         {
             Some(known) => known.entries.push(entry.path().to_owned()),
-            None => graphs.push(ShownGraph {
-                entries: vec![entry.path().to_owned()],
-                view,
-                rehearsal,
-            }),
+            None => graphs.push(ShownGraph::new(entry.path().to_owned(), view, rehearsal)),
         }
     }
     let text = match arguments.common.output.format {

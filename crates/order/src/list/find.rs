@@ -1,5 +1,7 @@
 //! Finding the list in a file: of everything that looks like one, the one that names the most tiers.
 
+use std::collections::BTreeMap;
+
 use firstpass_object::TierName;
 
 use super::{HandList, ListEntry, ListForm, shell};
@@ -11,7 +13,10 @@ pub fn find_list(text: &str, tiers: &TierGraph) -> Option<HandList> {
         .into_iter()
         .chain(bulleted(text))
         .chain(bracketed(text));
-    let candidates = candidates.chain(one_per_line(text)).chain(commands(text));
+    let candidates = candidates
+        .chain(one_per_line(text))
+        .chain(commands(text))
+        .chain(calls(text));
     let score = |list: &HandList| {
         let mut known: Vec<Vec<TierName>> = list
             .entries
@@ -245,4 +250,32 @@ fn commands(text: &str) -> Option<HandList> {
         line: entries.first()?.line,
         entries,
     })
+}
+
+/// Calls of one function or script with a name each, such as `wait_for platform`.
+fn calls(text: &str) -> Vec<HandList> {
+    let mut by_word: BTreeMap<&str, HandList> = BTreeMap::new();
+    for (line, content) in lines(text) {
+        let mut words = content.split_whitespace();
+        let (Some(word), Some(name)) = (words.next(), words.next()) else {
+            continue;
+        };
+        let name = unquoted(name);
+        if is_name(word) && is_name(name) {
+            let blank = || HandList {
+                form: ListForm::Commands,
+                line,
+                entries: Vec::new(),
+            };
+            let list = by_word.entry(word).or_insert_with(blank);
+            list.entries.push(ListEntry {
+                text: name.to_owned(),
+                line,
+            });
+        }
+    }
+    by_word
+        .into_values()
+        .filter(|list| list.entries.len() > 1)
+        .collect()
 }

@@ -103,6 +103,11 @@ fn lists_are_found_in_whatever_form() {
             vec!["3:cilium", "4:platform"],
         ),
         (
+            "calls",
+            "wait_for() { flux get ks \"$1\"; }\nwait_for cilium\nwait_for platform 10m\n",
+            vec!["2:cilium", "3:platform"],
+        ),
+        (
             "commands",
             "flux reconcile kustomization cilium --with-source\nkubectl -n flux-system wait ks/platform --for=condition=Ready\n",
             vec!["1:cilium", "2:platform"],

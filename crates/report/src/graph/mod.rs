@@ -35,6 +35,8 @@ pub struct ShownGraph {
     pub view: GraphView,
     /// What a rehearsal saw, if one was played.
     pub rehearsal: Option<Rehearsed>,
+    /// Whether all tiers live in one namespace, so that names do without it.
+    has_one_namespace: bool,
 }
 
 /// What a rehearsal saw of the tiers.
@@ -47,6 +49,18 @@ pub struct Rehearsed {
 }
 
 impl ShownGraph {
+    /// A graph of one cluster.
+    pub fn new(entry: String, view: GraphView, rehearsal: Option<Rehearsed>) -> ShownGraph {
+        let mut namespaces = view.tiers.iter().map(|tier| &tier.name.namespace);
+        let first = namespaces.next();
+        ShownGraph {
+            has_one_namespace: namespaces.all(|namespace| Some(namespace) == first),
+            entries: vec![entry],
+            view,
+            rehearsal,
+        }
+    }
+
     /// What the rehearsal saw of a tier.
     fn seen(&self, tier: &TierName) -> Option<&Tier> {
         self.rehearsal.as_ref()?.tiers.get(tier)
@@ -54,8 +68,7 @@ impl ShownGraph {
 
     /// Names as they are shown: without their namespace where all tiers share one.
     fn short<'n>(&self, name: &'n TierName) -> std::borrow::Cow<'n, str> {
-        let first = &self.view.tiers[0].name.namespace;
-        if self.view.tiers.iter().all(|tier| tier.name.namespace == *first) {
+        if self.has_one_namespace {
             (&*name.name).into()
         } else {
             name.to_string().into()

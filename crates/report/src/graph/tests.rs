@@ -93,11 +93,9 @@ fn sample() -> ShownGraph {
         tiers.push(tier(&format!("app-{index}"), 3, WaitsFor::Nothing));
         edges.push(edge("profiles", &format!("app-{index}"), true, vec![]));
     }
-    ShownGraph {
-        entries: vec!["clusters/dev".to_owned(), "clusters/prod".to_owned()],
-        view: GraphView { tiers, edges },
-        rehearsal: None,
-    }
+    let mut shown = ShownGraph::new("clusters/dev".to_owned(), GraphView { tiers, edges }, None);
+    shown.entries.push("clusters/prod".to_owned());
+    shown
 }
 
 fn rehearsed() -> ShownGraph {

@@ -56,13 +56,13 @@ pub(super) fn supplies(shown: &ShownGraph) -> Vec<Supply<'_>> {
         .iter()
         .enumerate()
         .map(|(place, tier)| (None, place, &tier.unmet));
-    let across = shown.view.edges.iter().filter_map(|edge| {
-        Some((
-            Some(shown.view.place(&edge.from)?),
-            shown.view.place(&edge.to)?,
-            &edge.needs,
-        ))
-    });
+    let tiers = shown.view.tiers.iter().enumerate();
+    let place: BTreeMap<&TierName, usize> = tiers.map(|(place, tier)| (&tier.name, place)).collect();
+    let across = shown
+        .view
+        .edges
+        .iter()
+        .filter_map(|edge| Some((Some(*place.get(&edge.from)?), *place.get(&edge.to)?, &edge.needs)));
     for (from, to, needs) in own.chain(across) {
         for need in needs.iter().filter(|need| need.order != Order::Unknown) {
             // A need of the tier itself goes with those that it would meet for others.

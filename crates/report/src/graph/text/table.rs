@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use firstpass_diagnostics::TierState;
 use firstpass_object::TierName;
-use firstpass_order::{TierView, WaitsFor};
+use firstpass_order::{EdgeView, TierView, WaitsFor};
 
 use super::listed;
 use crate::clean::clean;
@@ -106,7 +106,13 @@ pub(super) fn render(shown: &ShownGraph, style: Style) -> String {
 }
 
 fn rows<'a>(shown: &'a ShownGraph, style: Style) -> Vec<Row<'a>> {
-    let single: Vec<Row<'a>> = shown.view.tiers.iter().map(|tier| row(shown, tier)).collect();
+    let mut into: BTreeMap<&TierName, Vec<&EdgeView>> = BTreeMap::new();
+    for edge in &shown.view.edges {
+        into.entry(&edge.to).or_default().push(edge);
+    }
+    let edges = |tier: &TierView| into.get(&tier.name).map_or(&[][..], Vec::as_slice);
+    let tiers = shown.view.tiers.iter();
+    let single: Vec<Row<'a>> = tiers.map(|tier| row(shown, tier, edges(tier))).collect();
     if single.len() <= SINGLE_ROWS_MAX || style.verbose {
         return single;
     }
@@ -144,7 +150,7 @@ fn rows<'a>(shown: &'a ShownGraph, style: Style) -> Vec<Row<'a>> {
     rows
 }
 
-fn row<'a>(shown: &'a ShownGraph, tier: &'a TierView) -> Row<'a> {
+fn row<'a>(shown: &'a ShownGraph, tier: &'a TierView, into: &[&EdgeView]) -> Row<'a> {
     let ready_when = match &tier.waits_for {
         _ if tier.suspended => "suspended".to_owned(),
         WaitsFor::Nothing => "applied".to_owned(),
@@ -161,14 +167,14 @@ fn row<'a>(shown: &'a ShownGraph, tier: &'a TierView) -> Row<'a> {
         tiers: vec![tier],
         ready_when,
         seen: seen.unwrap_or_default(),
-        after: after(shown, tier),
+        after: after(shown, tier, into),
     }
 }
 
 /// What comes before a tier: its dependencies, else the tier that creates it.
-fn after(shown: &ShownGraph, tier: &TierView) -> String {
+fn after(shown: &ShownGraph, tier: &TierView, into: &[&EdgeView]) -> String {
     let (mut depends, mut parent): (Vec<String>, Option<&TierName>) = (Vec::new(), None);
-    for edge in shown.view.edges.iter().filter(|edge| edge.to == tier.name) {
+    for edge in into {
         if edge.depends_on {
             depends.push(shown.short(&edge.from).into_owned());
         } else if edge.parent {
