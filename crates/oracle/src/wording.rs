@@ -7,6 +7,7 @@ pub(crate) fn normalise(message: &str) -> String {
     let message = lists(&message);
     let message = paths(&message);
     let message = values(&message);
+    let message = releases(&message);
     // What the parser of an expression expected is its own matter.
     let message = message
         .split_once("ERROR: <input>")
@@ -110,6 +111,19 @@ fn values(message: &str) -> String {
     }
 }
 
+/// How a release says that time is up depends on what it was doing at that moment.
+fn releases(message: &str) -> String {
+    let marks = [
+        "client rate limiter Wait returned an error",
+        "timeout waiting for: [",
+    ];
+    let mark = marks.iter().filter_map(|mark| message.find(mark)).min();
+    match mark.filter(|_| message.starts_with("Helm ")) {
+        Some(at) => format!("{}timeout", &message[..at]),
+        None => message.to_owned(),
+    }
+}
+
 /// Directories and addresses that were made for a run.
 fn paths(message: &str) -> String {
     let mut words: Vec<String> = Vec::new();
@@ -155,6 +169,10 @@ mod tests {
             "health check failed after 30s: timeout waiting for: [A/y status: 'Unknown', B/x status: 'InProgress']"
         );
         assert_eq!(normalise("after 1m0.02s"), "after 60s");
+        assert_eq!(
+            normalise("Helm install failed for release a/b: timeout waiting for: [Deployment/a/b]"),
+            "Helm install failed for release a/b: timeout"
+        );
         assert_eq!(
             normalise("path not found: stat /tmp/kustomization-1/nowhere: no such file"),
             normalise("path not found: stat ./nowhere: no such file")

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -59,17 +60,29 @@ func (p *program) hasEnded() bool {
 	}
 }
 
-// freePorts finds ports on loopback that nobody listens on. They are held until
-// all are found, so that no two are equal.
+// given are the ports that this process has handed out: control planes start side
+// by side, and none may take another's between the search and its start.
+var (
+	given      = map[int]bool{}
+	givenMutex sync.Mutex
+)
+
+// freePorts finds ports on loopback that nobody listens on.
 func freePorts(count int) ([]int, error) {
+	givenMutex.Lock()
+	defer givenMutex.Unlock()
 	var ports []int
-	for range count {
+	for len(ports) < count {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
 		}
 		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		port := listener.Addr().(*net.TCPAddr).Port
+		if !given[port] {
+			given[port] = true
+			ports = append(ports, port)
+		}
 	}
 	return ports, nil
 }

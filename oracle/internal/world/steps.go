@@ -83,6 +83,11 @@ func (w *World) until(ctx context.Context, step scenario.Step) error {
 		if holds(object, err, step.Args[1:]) {
 			return nil
 		}
+		for _, running := range w.flux {
+			if running.hasEnded() {
+				return fmt.Errorf("%s ended by itself; see its log", running.name)
+			}
+		}
 		if time.Now().After(limit) {
 			return errors.New("it did not come to that")
 		}
