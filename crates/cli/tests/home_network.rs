@@ -324,7 +324,10 @@ fn requirements_and_checks_know_each_other() {
             |word: &&str| word.starts_with("R-") && word.ends_with(|last: char| last.is_ascii_digit());
         words.filter(is_id).map(str::to_owned).collect()
     };
-    let (required, held) = (ids(&read("DECISIONS.md")), ids(&read("conformance/requirements.yaml")));
+    let (required, held) = (
+        ids(&read("DECISIONS.md")),
+        ids(&read("conformance/requirements.yaml")),
+    );
     assert!(required.len() >= 12, "{required:?}");
     assert_eq!(required, held, "DECISIONS.md and conformance/requirements.yaml");
 }

@@ -11,6 +11,9 @@ use firstpass_object::TierName;
 /// What identifies a finding across schedules: rule, tier, object.
 type Key = (String, String, String);
 
+/// What tells one outcome from another: the verdict, what was found, who is not Ready.
+type Outcome = (Verdict, Vec<String>, Vec<TierName>);
+
 /// Takes over what other schedules found: sampled schedules may raise a verdict, never lower it.
 pub(crate) fn merge(report: &mut ClusterReport, others: &[ClusterReport]) {
     let total = u32::try_from(others.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -81,7 +84,7 @@ impl Found {
 /// What the schedules came to.
 fn sampled(report: &ClusterReport, others: &[ClusterReport]) -> Sampled {
     let all = || std::iter::once(report).chain(others);
-    let mut outcomes: BTreeMap<(Verdict, Vec<String>, Vec<TierName>), (u32, u64)> = BTreeMap::new();
+    let mut outcomes: BTreeMap<Outcome, (u32, u64)> = BTreeMap::new();
     for one in all() {
         let entry = outcomes.entry(outcome(one)).or_insert((0, one.seed));
         entry.0 += 1;
@@ -117,7 +120,7 @@ fn sampled(report: &ClusterReport, others: &[ClusterReport]) -> Sampled {
 }
 
 /// What tells one outcome from another: the verdict, what was found, who is not Ready.
-fn outcome(report: &ClusterReport) -> (Verdict, Vec<String>, Vec<TierName>) {
+fn outcome(report: &ClusterReport) -> Outcome {
     let loud = report
         .findings
         .iter()

@@ -135,7 +135,7 @@ fn with_a_class_that_says_it_all_no_schedule_does() {
 
 #[test]
 fn with_the_edge_none_does_even_if_a_revision_comes_while_the_disk_is_made() {
-    let script = of(with_plain_class(WorkTree::open(&example()).unwrap()));
+    let script = of(with_plain_class(WorkTree::open(example()).unwrap()));
     let report = script.rehearse(&schedules(12)).report;
     assert_eq!(report.verdict, Verdict::Converges, "{}", show(&report));
     assert!(read_once(&report).is_none());
@@ -321,7 +321,7 @@ fn a_gateway_without_a_pin_may_not_get_the_address_that_dns_answers_with() {
             vars,
             read(vars).replace("GATEWAY_VIP: 192.168.20.200", &format!("GATEWAY_VIP: {address}")),
         );
-        let tree = OverlayTree::new(WorkTree::open(&example()).unwrap(), upper);
+        let tree = OverlayTree::new(WorkTree::open(example()).unwrap(), upper);
         of(Arc::new(tree)).rehearse(&Options::default()).report
     };
     let found = |report: &ClusterReport| {

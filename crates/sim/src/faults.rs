@@ -200,8 +200,8 @@ fn seconds(duration: Duration) -> String {
     let seconds = duration.as_micros() / 1_000_000;
     match seconds {
         0 => "0s".to_owned(),
-        _ if seconds % 3600 == 0 => format!("{}h", seconds / 3600),
-        _ if seconds % 60 == 0 => format!("{}m", seconds / 60),
+        _ if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
+        _ if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
         _ => format!("{seconds}s"),
     }
 }

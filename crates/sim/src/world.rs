@@ -160,7 +160,7 @@ impl World {
                 }
                 match &fault.kind {
                     FaultKind::RestartController(FluxController::Kustomize) => {
-                        world.kustomizations.restart(context)
+                        world.kustomizations.restart(context);
                     }
                     FaultKind::RestartController(FluxController::Helm) => world.releases.restart(context),
                     FaultKind::RestartController(FluxController::Source) => world.sources.restart(context),

@@ -68,6 +68,7 @@ impl Contents for Paths {
 }
 
 /// A Flux Kustomization `flux-system/NAME` of the path `NAME`; `spec` is merged in.
+#[allow(clippy::needless_pass_by_value, reason = "literals read better as they are")]
 pub(crate) fn kustomization(name: &str, spec: Value) -> Value {
     let mut object = json!({
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
