@@ -174,6 +174,7 @@ impl Script {
 
     fn run(&self, start: &Start, delays: SeededDelays, faults: &[Fault], until: Duration) -> (World, End) {
         let mut world = start.world.clone();
+        world.forget_history();
         world.suffer(faults.to_vec());
         let mut world = self.branch(world, delays);
         let limit = world.epoch() + until;

@@ -68,6 +68,8 @@ pub struct World {
     faults: Arc<Faults>,
     /// When each fault that has a moment of its own comes, by its place among the faults.
     strikes: BTreeMap<(Time, usize), Strike>,
+    /// Whether changes go from the log once everybody here knows of them.
+    forgets_history: bool,
 }
 
 /// What happens at one moment because of a fault.
@@ -100,8 +102,16 @@ impl World {
             progress: Progress::default(),
             faults: Arc::default(),
             strikes: BTreeMap::new(),
+            forgets_history: false,
             server,
         }
+    }
+
+    /// From now on, drops changes from the server's log as soon as the controllers and the journal know of them. They hold
+    /// every state that an object ever had, which is most of the memory that a large cluster takes; only somebody who
+    /// watches from outside needs them.
+    pub fn forget_history(&mut self) {
+        self.forgets_history = true;
     }
 
     /// From now on things take as long as in another schedule: how a common start branches into many.
@@ -389,6 +399,9 @@ impl World {
             self.journal.catch_up(&self.server);
             let events: Vec<Event> = self.server.events_since(self.cursor).cloned().collect();
             if events.is_empty() {
+                if self.forgets_history {
+                    self.server.compact(self.cursor);
+                }
                 return;
             }
             self.cursor = self.server.log().head();
