@@ -53,7 +53,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     step(
         "fuzz",
-        "the laws of parser, emitter and kustomization reader, over mutated seeds",
+        "the laws of parser, emitter, kustomization reader and rehearsal, over mutated seeds",
         &[
             "test",
             "--quiet",
