@@ -1,10 +1,12 @@
 //! Where in the repository is this? Answered by reading the file again, when a finding needs it.
 
+use std::collections::BTreeMap;
+
 use firstpass_diagnostics::Location;
 use firstpass_kustomize::file::KustomizationFile;
 use firstpass_object::{Origin, Step};
 use firstpass_source::{RepoPath, Tree};
-use firstpass_yaml::PathSegment;
+use firstpass_yaml::{Documents, Found, PathSegment};
 
 /// The start of the document that an object came from.
 pub(crate) fn start_of(origin: &Origin) -> Option<Location> {
@@ -17,17 +19,49 @@ pub(crate) fn field(tree: &dyn Tree, origin: &Origin, path: &[&str]) -> Option<L
     if is_generated(origin) {
         return Some(start);
     }
-    let segments: Vec<PathSegment<'_>> = path
-        .iter()
+    let found = text_of(tree, &origin.file)
+        .and_then(|text| firstpass_yaml::locate_nearest(&text, origin.document, &segments(path)));
+    Some(found.map_or(start, |found| place_of(origin, &found)))
+}
+
+/// The same field of many objects, in their order. Each file is read once, however many objects are written in it.
+pub(crate) fn fields<'o>(
+    tree: &dyn Tree,
+    origins: impl Iterator<Item = &'o Origin>,
+    path: &[&str],
+) -> Vec<Option<Location>> {
+    let segments = segments(path);
+    let mut places = Vec::new();
+    let mut by_file: BTreeMap<&str, Vec<(usize, &Origin)>> = BTreeMap::new();
+    for (index, origin) in origins.enumerate() {
+        places.push(start_of(origin));
+        if places[index].is_some() && !is_generated(origin) {
+            by_file.entry(&origin.file).or_default().push((index, origin));
+        }
+    }
+    for (file, origins) in by_file {
+        let Some(text) = text_of(tree, file) else { continue };
+        let documents = Documents::of(&text);
+        for (index, origin) in origins {
+            if let Some(found) = documents.locate_nearest(origin.document, &segments) {
+                places[index] = Some(place_of(origin, &found));
+            }
+        }
+    }
+    places
+}
+
+fn segments<'p>(path: &[&'p str]) -> Vec<PathSegment<'p>> {
+    path.iter()
         .map(|part| match part.parse() {
             Ok(index) => PathSegment::Index(index),
             Err(_) => PathSegment::Key(part),
         })
-        .collect();
-    let found = text_of(tree, &origin.file)
-        .and_then(|text| firstpass_yaml::locate_nearest(&text, origin.document, &segments))
-        .map(|found| Location::new(&origin.file, found.value.start.line, found.value.start.column));
-    Some(found.unwrap_or(start))
+        .collect()
+}
+
+fn place_of(origin: &Origin, found: &Found) -> Location {
+    Location::new(&origin.file, found.value.start.line, found.value.start.column)
 }
 
 /// The first place of a text in the document that an object came from, or in the files that a generator read.
@@ -96,4 +130,55 @@ fn text_of(tree: &dyn Tree, file: &str) -> Option<String> {
     firstpass_yaml::decode(&bytes)
         .ok()
         .map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_fields_are_found_where_each_is() {
+        let tree = firstpass_testing::tree(
+            "
+--- a.yaml
+metadata: {name: one}
+---
+metadata:
+  name: two
+---
+kind: nameless
+--- b.yaml
+metadata: {name: three}
+--- broken.yaml
+metadata: {name: four}
+---x
+",
+        );
+        let origin = |file: &str, document: usize, line: u32| Origin {
+            file: file.to_owned(),
+            document,
+            line,
+            ..Origin::default()
+        };
+        let mut generated = origin("a.yaml", 0, 1);
+        generated.steps.push(Step::Generated {
+            by: "a.yaml".to_owned(),
+        });
+        let origins = [
+            origin("b.yaml", 0, 1),
+            origin("a.yaml", 1, 3),
+            origin("a.yaml", 0, 1),
+            origin("a.yaml", 2, 6),
+            origin("a.yaml", 9, 1),
+            origin("broken.yaml", 0, 1),
+            origin("missing.yaml", 0, 1),
+            origin("", 0, 0),
+            generated,
+        ];
+        let path = ["metadata", "name"];
+        let found = fields(&tree, origins.iter(), &path);
+        let one_by_one: Vec<_> = origins.iter().map(|origin| field(&tree, origin, &path)).collect();
+        assert_eq!(found, one_by_one);
+        assert_eq!(found[1], Some(Location::new("a.yaml", 4, 9)));
+    }
 }

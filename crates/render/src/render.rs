@@ -309,11 +309,8 @@ impl<'r> Rendering<'r> {
         Tier {
             name,
             parent: definition.parent,
-            location: locate::field(
-                &**self.repository.tree(),
-                &definition.origin,
-                &["metadata", "name"],
-            ),
+            // Found for all tiers at once, when they have settled.
+            location: None,
             source: self.builder.source(&kustomization),
             object: definition.object,
             kustomization: Arc::new(kustomization),
@@ -337,6 +334,7 @@ impl<'r> Rendering<'r> {
     }
 
     fn finish(self, mut tiers: Vec<Tier>, detected: detect::Detected) -> RenderedCluster {
+        self.place_tiers(&mut tiers);
         self.place_failures(&mut tiers);
         let mut taken = self.seeds.assumptions.clone();
         taken.extend(detected.assumptions);
@@ -364,6 +362,14 @@ impl<'r> Rendering<'r> {
             assumed,
             assumptions: taken,
             builder: Arc::new(self.builder),
+        }
+    }
+
+    fn place_tiers(&self, tiers: &mut [Tier]) {
+        let origins = tiers.iter().map(|tier| &*tier.origin);
+        let places = locate::fields(&**self.repository.tree(), origins, &["metadata", "name"]);
+        for (tier, place) in tiers.iter_mut().zip(places) {
+            tier.location = place;
         }
     }
 

@@ -27,6 +27,6 @@ pub use decode::{DecodeError, distance, from_node, nearest};
 pub use emit::{Writer, emit, emit_all, go_float};
 pub use encoding::decode;
 pub use error::ParseError;
-pub use locate::{Found, PathSegment, Span, locate, locate_nearest};
+pub use locate::{Documents, Found, PathSegment, Span, locate, locate_nearest};
 pub use node::{Map, Mark, Node, NodeKind, Scalar, Style, Tag};
 pub use parse::{Document, parse_all, parse_one};

@@ -63,8 +63,42 @@ pub fn locate(text: &str, document_index: usize, path: &[PathSegment<'_>]) -> Op
 
 /// Finds the field, or what is nearest to it: the last one on the path that is there.
 pub fn locate_nearest(text: &str, document_index: usize, path: &[PathSegment<'_>]) -> Option<Found> {
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    let chunk = Chunks::new(text).nth(document_index)?.ok()?;
+    let chunk = chunks(text).nth(document_index)?.ok()?;
+    nearest_in(chunk, path)
+}
+
+/// A text that is cut into its documents once, for whoever looks for fields in many of them.
+///
+/// ```
+/// use firstpass_yaml::{Documents, PathSegment::Key};
+///
+/// let documents = Documents::of("kind: A\n---\nkind: B\n");
+/// let found = documents.locate_nearest(1, &[Key("kind")]).unwrap();
+/// assert_eq!(found.value.start.line, 3);
+/// ```
+pub struct Documents<'t> {
+    chunks: Vec<Chunk<'t>>,
+}
+
+impl<'t> Documents<'t> {
+    /// The documents of a text, up to the first separator that is none.
+    pub fn of(text: &'t str) -> Documents<'t> {
+        Documents {
+            chunks: chunks(text).map_while(Result::ok).collect(),
+        }
+    }
+
+    /// As [`locate_nearest`] in the whole text.
+    pub fn locate_nearest(&self, document_index: usize, path: &[PathSegment<'_>]) -> Option<Found> {
+        nearest_in(*self.chunks.get(document_index)?, path)
+    }
+}
+
+fn chunks(text: &str) -> Chunks<'_> {
+    Chunks::new(text.strip_prefix('\u{FEFF}').unwrap_or(text))
+}
+
+fn nearest_in(chunk: Chunk<'_>, path: &[PathSegment<'_>]) -> Option<Found> {
     let root = parse_chunk(chunk).ok()??;
     let mut value = &root;
     let mut key: Option<&Node> = None;
