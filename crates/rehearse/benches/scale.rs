@@ -18,6 +18,10 @@ use firstpass_render::{Repository, render_cluster};
 use firstpass_source::RepoPath;
 use firstpass_testing::synthetic::{self, Size};
 
+/// The allocator of the binary: it has a say in how time grows with memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const OBJECTS_PER_TIER: u64 = 10;
 const SEED: u64 = 1;
 
