@@ -144,6 +144,20 @@ pub(crate) struct GateArgs {
     /// Which tests hold which requirement; default: `conformance/requirements.yaml` in the repository, if it is there
     #[arg(long, value_name = "FILE")]
     pub(crate) conformance: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+}
+
+/// The revision before, from which a running cluster comes.
+#[derive(Clone, Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct FromArgs {
+    /// The revision before: a checkout of its own, whose root DIR is
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from_dir: Option<PathBuf>,
+    /// The revision before: this repository with the files below DIR laid over it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from_overlay: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,11 +13,7 @@ use crate::args::{Common, FailOn, GateArgs, ReportFormat};
 use crate::conformance::{Conformance, FILE, Level, Names, Story};
 use crate::exit::{Exit, Failure};
 use crate::prepare::{self, Session};
-use crate::{check, output, repository, show};
-
-/// Why the third level does not run.
-const NO_TRANSITION: &str =
-    "a transition between two revisions cannot be planned yet, so nothing is known about it";
+use crate::{check, output, repository, show, transition};
 
 /// Runs everything and prints one summary.
 ///
@@ -27,10 +23,17 @@ pub(crate) fn run(arguments: &GateArgs) -> Result<Exit, Failure> {
     let session = Session::open(&arguments.common)?;
     let rules = Rules::new();
     let conformance = conformance(&session, arguments, &rules)?;
+    let base = transition::base(&session, arguments)?;
     let (checks, places) = check::reports(&session, &rules.of_files);
     let rehearsals = rehearsals(&session, &rules, arguments);
     let mut gate = Gate {
-        tests: levels(&checks, &rehearsals, arguments.fail.fail_on),
+        tests: levels(
+            &session,
+            base.as_ref(),
+            &checks,
+            &rehearsals,
+            arguments.fail.fail_on,
+        ),
         checks,
         rehearsals: Report::new("gate", env!("CARGO_PKG_VERSION"), rehearsals),
         requirements: Vec::new(),
@@ -106,7 +109,13 @@ fn rehearsals(session: &Session, rules: &Rules, arguments: &GateArgs) -> Vec<Clu
 }
 
 /// The tests of the three levels, cluster by cluster.
-fn levels(checks: &[ClusterReport], rehearsals: &[ClusterReport], fail_on: FailOn) -> Vec<GateTest> {
+fn levels(
+    session: &Session,
+    base: Option<&Session>,
+    checks: &[ClusterReport],
+    rehearsals: &[ClusterReport],
+    fail_on: FailOn,
+) -> Vec<GateTest> {
     let test = |name: &str, report: &ClusterReport| GateTest {
         name: name.to_owned(),
         cluster: report.entry.clone(),
@@ -117,15 +126,10 @@ fn levels(checks: &[ClusterReport], rehearsals: &[ClusterReport], fail_on: FailO
         said: said_of(report),
     };
     let mut tests = Vec::new();
-    for (check, rehearsal) in checks.iter().zip(rehearsals) {
+    for ((check, rehearsal), entry) in checks.iter().zip(rehearsals).zip(&session.entries) {
         tests.push(test("static", check));
         tests.push(test("rehearsal", rehearsal));
-        tests.push(GateTest {
-            name: "transition".to_owned(),
-            cluster: check.entry.clone(),
-            outcome: Outcome::Skipped,
-            said: NO_TRANSITION.to_owned(),
-        });
+        tests.push(transition::test(session, base, entry, fail_on));
     }
     tests
 }

@@ -20,6 +20,7 @@ mod prepare;
 mod rehearse;
 mod repository;
 mod show;
+mod transition;
 
 use std::process::ExitCode;
 

@@ -158,3 +158,107 @@ fn completions_and_manual_pages_name_every_verb() {
             .all(|verb| scratch.root.join(format!("firstpass-{verb}.1")).is_file())
     );
 }
+
+/// What came of the third level, with what it said.
+fn transition(gate: &Value) -> (&str, &str) {
+    let mut tests = gate["tests"].as_array().unwrap().iter();
+    let test = tests.find(|test| test["name"] == "transition").unwrap();
+    (test["outcome"].as_str().unwrap(), test["said"].as_str().unwrap())
+}
+
+#[test]
+fn a_running_cluster_takes_the_next_revision() {
+    let home = workspace().join("examples/home-network");
+    let arguments = ["gate", "clusters/prod", "--from-dir", "."];
+    let gate = json(&home, &arguments);
+    let (outcome, said) = transition(&gate);
+    assert_eq!(outcome, "passed", "{said}");
+    assert!(said.starts_with("converges, 11 tiers Ready in "), "{said}");
+    assert!(said.ends_with(", no failed attempt"), "nothing goes: {said}");
+    assert!(outcomes(&gate, "requirements", "id").contains(&("R-DATA-01", "passed")));
+
+    // From the wedged cluster of the story to the repaired one.
+    let arguments = [
+        "gate",
+        "clusters/prod",
+        "--from-overlay",
+        "stories/before-cdi-split",
+    ];
+    let gate = json(&home, &arguments);
+    let (outcome, said) = transition(&gate);
+    assert!(
+        said.ends_with("; the revision before was deadlock itself"),
+        "{said}"
+    );
+    assert_eq!(outcome, "passed", "{said}");
+}
+
+/// `settings` moves from the tier `a` to `b`, which waits for `a`.
+const MOVE: &str = "
+--- clusters/prod/tiers.yaml
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: a, namespace: flux-system}
+spec: {interval: 10m, path: ./a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: b, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./b
+  prune: true
+  dependsOn: [{name: a}]
+  sourceRef: {kind: GitRepository, name: flux-system}
+--- a/stays.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: stays, namespace: default}
+--- b/also.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: also, namespace: default}
+--- b/settings.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: default}
+--- before/.removed
+b/settings.yaml
+--- before/a/settings.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: default}
+--- before/a/old.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: old, namespace: default}
+";
+
+#[test]
+fn what_is_missing_on_the_way_fails_the_gate() {
+    let scratch = Scratch::new("move", &format!("{BOOTSTRAP}{MOVE}"));
+    let arguments = ["gate", "--from-overlay", "before"];
+    let gate = json(&scratch.root, &arguments);
+    let (outcome, said) = transition(&gate);
+    assert_eq!(outcome, "failed", "{said}");
+    assert!(
+        said.contains("ConfigMap/default/settings is deleted and missing for 30.0s"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("; 1 object pruned: ConfigMap/default/old"),
+        "{said}"
+    );
+    assert_eq!(firstpass(&scratch.root, &arguments).status.code(), Some(1));
+}
+
+#[test]
+fn without_a_revision_to_come_from_nothing_is_known_of_a_transition() {
+    let scratch = Scratch::new("no-base", BOOTSTRAP);
+    let gate = json(&scratch.root, &["gate"]);
+    let (outcome, said) = transition(&gate);
+    assert_eq!(outcome, "skipped");
+    assert!(said.contains("--from-dir"), "{said}");
+    let missing = firstpass(&scratch.root, &["gate", "--from-dir", "nowhere"]);
+    assert_eq!(missing.status.code(), Some(2));
+}

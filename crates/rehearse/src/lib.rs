@@ -24,6 +24,7 @@ mod report;
 mod rules;
 mod schedules;
 mod stage;
+mod transition;
 mod waits;
 mod why;
 
@@ -34,3 +35,4 @@ pub use owners::{FieldManager, OwnedObject, Owner};
 pub use pre_apply::{PreApplied, PreApply, Proof};
 pub use rehearsal::{Options, Rehearsal, Script};
 pub use rules::{RUN_RULES, RunRule, run_rule};
+pub use transition::{Gap, Transition};

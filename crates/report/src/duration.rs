@@ -1,7 +1,7 @@
 //! Virtual times as people read them.
 
-/// Seconds as `12.5s`, `4m05s`, `1h00m`: two units at most, since nobody acts on the third.
-pub(crate) fn human(seconds: f64) -> String {
+/// Virtual seconds as people read them: `12.5s`, `4m05s`, `1h00m`: two units at most, since nobody acts on the third.
+pub fn human(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1}s");
     }
