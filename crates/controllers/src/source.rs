@@ -283,6 +283,8 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
         .and_then(|stored| stored["revision"].as_str())
         == Some(&artifact.revision)
         && status.get("observedGeneration").and_then(Value::as_i64) == Some(generation)
+        // After a fetch that failed it is not.
+        && object.condition_is_true(names::condition::READY)
     {
         return;
     }

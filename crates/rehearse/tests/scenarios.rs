@@ -235,6 +235,7 @@ fn what_heals_comes_up() {
         "slow-operator=cdi-operator+30m",
         "webhook-dies=cert-manager-webhook",
         "restart-controller=kustomize-controller@2m,restart-controller=helm-controller@1m",
+        "source-down=HelmRepository/longhorn-system/longhorn@50s+20m,restart-controller=source-controller@60s",
         "crash-loop=Deployment/homepage/homepage",
     ] {
         let report = suffering(&script, faults);
