@@ -265,7 +265,14 @@ fn knowledge(
     let mut knowledge = Knowledge::builtin();
     let tree = repository.tree();
     for pattern in &repository.config().knowledge {
-        for path in firstpass_source::glob(&**tree, pattern) {
+        let files = firstpass_source::glob(&**tree, pattern);
+        if files.is_empty() && !pattern.contains('*') {
+            return Err(Failure::input_with_help(
+                format!("the knowledge file `{pattern}` does not exist in the repository"),
+                "correct `knowledge` in `firstpass.yaml`",
+            ));
+        }
+        for path in files {
             let bytes = tree
                 .read(&path)
                 .map_err(|error| Failure::input(error.to_string()))?;
