@@ -3,6 +3,7 @@
 //! Nothing here refuses anything by itself: an expression that cannot be compiled or evaluated here gives an error, and
 //! who asked decides what that means.
 
+mod cost;
 mod infer;
 mod library;
 mod span;
@@ -17,6 +18,8 @@ use cel::{Context, Env, Program};
 use serde_json::Value;
 
 use crate::crd::Structural;
+
+pub use cost::ends_soon;
 
 /// A value with more parts than this is not judged: real ones stay far below, and expressions may look at every pair.
 const PARTS_MAX: usize = 20_000;
@@ -148,6 +151,11 @@ impl Expression {
     }
 
     fn evaluate(&self, variables: &[(&str, Variable<'_>)]) -> Result<cel::Value, String> {
+        let used = variables.iter().filter(|(name, _)| self.uses(name));
+        ends_soon(
+            self.compiled.program.expression(),
+            used.filter_map(|(_, variable)| variable.content()),
+        )?;
         let mut context = Context::with_env(environment(self.library));
         for (name, variable) in variables {
             if self.uses(name) {
@@ -162,6 +170,13 @@ impl Expression {
 }
 
 impl<'a> Variable<'a> {
+    fn content(&self) -> Option<&'a Value> {
+        match *self {
+            Variable::Json(value) | Variable::Typed(value, _) => Some(value),
+            Variable::Optional(content) => content.map(|(value, _)| value),
+        }
+    }
+
     fn to_val(&self) -> Result<Box<dyn Val + 'a>, String> {
         let mut budget = PARTS_MAX;
         let value = match *self {

@@ -12,6 +12,7 @@ mod address;
 use std::sync::Arc;
 
 use cel::{Context, Env, Program};
+use firstpass_apiserver::cel::ends_soon;
 use serde_json::Value;
 
 /// A compiled expression.
@@ -35,6 +36,7 @@ impl Expression {
     /// Evaluates it; the top-level fields of `variables` are its variables.
     /// An error says what keeps it from having a truth value, such as a missing key.
     pub(crate) fn is_true(&self, variables: &Value) -> Result<bool, String> {
+        ends_soon(self.program.expression(), [variables])?;
         let mut context = Context::with_env(Arc::clone(&self.environment));
         address::add_functions(&mut context)?;
         for (name, value) in variables.as_object().into_iter().flatten() {
