@@ -309,22 +309,20 @@ fn entries(root: &Path, repository: &Repository, typed: &[String]) -> Result<Vec
         return Ok(found);
     }
     let entry = |typed: &String| {
-        repository
-            .entry(&paths::entry_path(root, typed))
-            .map_err(|error| {
-                let known: Vec<String> = repository
-                    .entries()
-                    .iter()
-                    .map(|entry| format!("`{}`", entry.path()))
-                    .collect();
-                let help = if known.is_empty() {
-                    "name the directory that Flux syncs, from here or from the root of the repository"
-                        .to_owned()
-                } else {
-                    format!("clusters found here: {}", known.join(", "))
-                };
-                Failure::input_with_help(error.to_string(), help)
-            })
+        let path = paths::entry_path(root, typed)?;
+        repository.entry(&path).map_err(|error| {
+            let known: Vec<String> = repository
+                .entries()
+                .iter()
+                .map(|entry| format!("`{}`", entry.path()))
+                .collect();
+            let help = if known.is_empty() {
+                "name the directory that Flux syncs, from here or from the root of the repository".to_owned()
+            } else {
+                format!("clusters found here: {}", known.join(", "))
+            };
+            Failure::input_with_help(error.to_string(), help)
+        })
     };
     typed.iter().map(entry).collect()
 }

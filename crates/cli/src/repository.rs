@@ -62,16 +62,37 @@ fn work_tree(directory: &Path, file_limit_bytes: Option<u64>) -> Result<WorkTree
 }
 
 /// A path as typed: from the current directory if it exists there inside the root, otherwise from the root.
-pub(crate) fn entry_path(root: &Path, typed: &str) -> RepoPath {
+///
+/// # Errors
+/// If it is empty, or leads out of the root.
+pub(crate) fn entry_path(root: &Path, typed: &str) -> Result<RepoPath, Failure> {
+    if typed.is_empty() {
+        return Err(Failure::input_with_help(
+            "an entry is empty",
+            "name the directory that Flux syncs; in a script, see that its variable is set",
+        ));
+    }
     let canonical_root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let from_here = Path::new(typed).canonicalize().ok();
     let inside = from_here
         .as_deref()
         .and_then(|path| path.strip_prefix(&canonical_root).ok());
-    match inside.and_then(Path::to_str) {
-        Some(path) => RepoPath::clamped(path),
-        None => RepoPath::clamped(typed),
+    if let Some(path) = inside.and_then(Path::to_str) {
+        return Ok(RepoPath::clamped(path));
     }
+    let outside = || {
+        Failure::input_with_help(
+            format!(
+                "the entry `{typed}` lies outside the repository `{}`",
+                root.display()
+            ),
+            "entries are directories of the repository, from here or from its root; `--root DIR` names another one",
+        )
+    };
+    if Path::new(typed).is_absolute() {
+        return Err(outside());
+    }
+    RepoPath::root().join(typed).map_err(|_| outside())
 }
 
 /// The path of the root in the checkout that it lies in, such as `infra/flux`; empty if the root is the checkout, or

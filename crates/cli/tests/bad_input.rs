@@ -294,7 +294,20 @@ fn wrong_usage_is_exit_2_with_help() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `clusters`"));
 }
 
-/// What is said about an option that names a file, on standard error.
+#[test]
+fn an_entry_that_is_empty_or_outside_is_refused() {
+    let repository = Repository::new("entry-outside");
+    for (entry, expected) in [
+        ("", "an entry is empty"),
+        ("../../..", "the entry `../../..` lies outside the repository"),
+        ("/etc", "the entry `/etc` lies outside the repository"),
+    ] {
+        let text = said(&repository, &[entry]);
+        assert!(text.contains(expected), "{entry:?}: {text}");
+    }
+}
+
+/// What `check` of these arguments says when it refuses them, on standard error.
 fn said(repository: &Repository, arguments: &[&str]) -> String {
     let output = firstpass(
         &repository.root,
