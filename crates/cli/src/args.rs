@@ -98,7 +98,7 @@ pub(crate) struct RehearseArgs {
     /// How many schedules to play: seeded interleavings and delays within each model's bounds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) schedules: u32,
-    /// Let something go wrong: NAME[=TARGET][@BEGIN][+LASTS], several divided by commas
+    /// Let something go wrong: `NAME[=TARGET][@BEGIN][+LASTS]`, several divided by commas
     ///
     /// source-down[=SOURCE]      a source, or all of them, cannot be fetched
     /// crash-loop=WORKLOAD       its pods crash as soon as they run

@@ -1,6 +1,6 @@
 //! kustomize-controller: from Flux Kustomizations to applied, pruned and healthy objects (reference sections 2 to 6).
 //!
-//! A key per Kustomization waits in a queue ([`WorkQueue`]); up to `--concurrent` workers each hold one [`Attempt`]. An
+//! A key per Kustomization waits in a queue ([`Workers`]); up to `--concurrent` workers each hold one [`Attempt`]. An
 //! attempt is a small state machine: it does a step, and says when the next one is due. A health wait keeps its worker
 //! for its whole duration (F-162).
 //!
