@@ -7,19 +7,7 @@ use firstpass_knowledge::Knowledge;
 use firstpass_object::GroupKind;
 use firstpass_render::{Options, Repository, render_cluster};
 use firstpass_source::RepoPath;
-
-const SYNC: &str = "
---- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, ref: {branch: main}, url: https://git.example.com/platform/fleet.git}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 10m, path: ./clusters/prod, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
-";
+use firstpass_testing::BOOTSTRAP;
 
 const TRAEFIK: &str = "
 --- clusters/prod/traefik.yaml
@@ -55,10 +43,10 @@ fn stage(files: &str) -> Stage {
 fn what_can_be_switched_off_is_off_where_the_repository_brings_its_own() {
     let middleware = GroupKind::new("traefik.io", "Middleware");
     let chart = GroupKind::new("helm.cattle.io", "HelmChart");
-    let alone = stage(SYNC);
+    let alone = stage(BOOTSTRAP);
     assert!(alone.kinds.contains_key(&middleware) && alone.kinds.contains_key(&chart));
 
-    let beside = stage(&format!("{SYNC}{TRAEFIK}"));
+    let beside = stage(&format!("{BOOTSTRAP}{TRAEFIK}"));
     assert!(
         !beside.kinds.contains_key(&middleware),
         "k3s's Traefik would collide with the repository's"

@@ -9,35 +9,8 @@ use std::path::PathBuf;
 
 use firstpass_checks::{RULES, Rule};
 use firstpass_diagnostics::Finding;
+use firstpass_testing::BOOTSTRAP;
 use support::{findings, is_loud, line};
-
-/// What every example starts from.
-const BOOTSTRAP: &str = "
---- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata:
-  name: flux-system
-  namespace: flux-system
-spec:
-  interval: 1m
-  ref:
-    branch: main
-  url: https://git.example.com/home.git
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: flux-system
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-";
 
 #[test]
 fn pages_keep_their_word() {

@@ -2,26 +2,13 @@
 
 mod support;
 
+use firstpass_testing::BOOTSTRAP;
 use support::{findings, is_loud};
 
 /// A cluster with one tier `web` that builds `./web`; `spec` is added to it, indented by two.
 fn check(spec: &str, files: &str) -> Vec<String> {
     let tree = firstpass_testing::tree(&format!(
-        "
---- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {{name: flux-system, namespace: flux-system}}
-spec: {{interval: 1m, url: https://git.example.com/home.git}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {{name: flux-system, namespace: flux-system}}
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef: {{kind: GitRepository, name: flux-system}}
+        "{BOOTSTRAP}
 --- clusters/prod/web.yaml
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -445,22 +432,7 @@ fn a_source_of_the_wrong_kind_is_named() {
         "sourceRef: {kind: GitRepository, name: flux-system}",
         "sourceRef: {kind: OCIRepository, name: flux-system}",
     );
-    let git = "--- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, url: https://git.example.com/home.git}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-";
-    let found = of_rule("source-missing", &format!("{files}{git}"));
+    let found = of_rule("source-missing", &format!("{files}{BOOTSTRAP}"));
     assert_eq!(
         found,
         [

@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::scratch::{BOOTSTRAP, Scratch};
 use common::{firstpass, json, workspace};
+use firstpass_testing::{BOOTSTRAP, Scratch};
 use serde_json::Value;
 
 fn outcomes<'g>(gate: &'g Value, list: &str, name: &str) -> Vec<(&'g str, &'g str)> {

@@ -10,31 +10,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{firstpass, json, workspace};
+use firstpass_testing::Scratch;
 use serde_json::Value;
-
-/// A directory for the files of one test, gone when the test ends.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("firstpass-order-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn write(&self, file: &str, text: &str) -> String {
-        let path = self.0.join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn home() -> PathBuf {
     workspace().join("examples/home-network")
@@ -68,7 +45,7 @@ done
 
 #[test]
 fn a_right_list_agrees_with_both_clusters() {
-    let scratch = Scratch::new("right");
+    let scratch = Scratch::new("order-right", "");
     let file = scratch.write("up.sh", SCRIPT);
     let (code, text) = run(&home(), &["order", "--check", &file]);
     assert_eq!(code, Some(0), "{text}");
@@ -77,8 +54,8 @@ fn a_right_list_agrees_with_both_clusters() {
 
 #[test]
 fn a_list_without_a_tier_is_told_its_name_and_place() {
-    let scratch = Scratch::new("missing");
-    let file = scratch.write("up.sh", &SCRIPT.replace("  platform-config-cdi\n", ""));
+    let scratch = Scratch::new("order-missing", "");
+    let file = scratch.write("up.sh", SCRIPT.replace("  platform-config-cdi\n", ""));
     let (code, text) = run(&home(), &["order", "clusters/prod", "--check", &file]);
     assert_eq!(code, Some(1));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -101,7 +78,7 @@ fn a_list_without_a_tier_is_told_its_name_and_place() {
 #[test]
 fn a_need_without_an_edge_counts_as_well() {
     // Nothing but the value that the machine reads orders the two in this story.
-    let scratch = Scratch::new("need");
+    let scratch = Scratch::new("order-need", "");
     let file = scratch.write("order.txt", "cilium\nplatform\nplatform-config\napps-vms\nplatform-config-cdi\napps-wave-0\napps-wave-1\napps-wave-2\noauth2-proxy\nheadlamp\n");
     let arguments = [
         "order",
@@ -121,7 +98,7 @@ fn a_need_without_an_edge_counts_as_well() {
 
 #[test]
 fn a_file_without_a_list_is_wrong_usage() {
-    let scratch = Scratch::new("none");
+    let scratch = Scratch::new("order-none", "");
     let file = scratch.write("notes.txt", "nothing of the sort\n");
     let output = firstpass(&home(), &["order", "clusters/prod", "--check", &file]);
     assert_eq!(output.status.code(), Some(2));
@@ -192,7 +169,7 @@ fn what_no_object_helps_says_so() {
 
 #[test]
 fn values_of_a_secret_stay_unseen() {
-    let scratch = Scratch::new("secret");
+    let scratch = Scratch::new("order-secret", "");
     let case = workspace().join("cases/d14-variables-of-its-own-tier/repo");
     for file in [
         "clusters/prod/flux-system.yaml",
@@ -204,7 +181,7 @@ fn values_of_a_secret_stay_unseen() {
         let text = std::fs::read_to_string(case.join(file)).unwrap();
         scratch.write(
             file,
-            &text.replace(
+            text.replace(
                 "kind: ConfigMap\n        name: apps-settings",
                 "kind: Secret\n        name: apps-settings",
             ),
@@ -214,7 +191,7 @@ fn values_of_a_secret_stay_unseen() {
         "apps/settings.yaml",
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: apps-settings\n  namespace: flux-system\nstringData:\n  GREETING: hush-hush\n",
     );
-    let root = scratch.0.display().to_string();
+    let root = scratch.root.display().to_string();
     let arguments = ["order", "--root", &root, "clusters/prod", "--pre-apply"];
     let (code, yaml) = run(&workspace(), &arguments);
     assert_eq!(code, Some(0), "{yaml}");

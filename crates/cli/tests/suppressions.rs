@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::scratch::{BOOTSTRAP, Scratch};
 use common::{firstpass, json};
+use firstpass_testing::{BOOTSTRAP, Scratch};
 use serde_json::Value;
 
 /// Two tiers that wait for each other.

@@ -9,24 +9,7 @@ use std::sync::Arc;
 use common::{How, rehearse};
 use firstpass_diagnostics::Severity;
 use firstpass_rehearse::{RUN_RULES, run_rule};
-
-/// What every example starts from.
-const BOOTSTRAP: &str = "
---- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, ref: {branch: main}, url: 'https://git.example.com/home.git'}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-";
+use firstpass_testing::BOOTSTRAP;
 
 /// The example in a part of a page, if there is one.
 fn example<'p>(page: &'p str, part: &str) -> Option<&'p str> {

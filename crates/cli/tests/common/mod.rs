@@ -7,7 +7,6 @@
 )]
 
 pub(crate) mod cases;
-pub(crate) mod scratch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

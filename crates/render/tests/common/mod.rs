@@ -6,24 +6,7 @@ use std::sync::Arc;
 
 use firstpass_render::{Options, Outcome, RenderedCluster, Repository, Tier, render_cluster};
 use firstpass_source::RepoPath;
-
-/// A bootstrapped `clusters/prod`, and a ConfigMap that most tests start from.
-pub(crate) const BOOTSTRAP: &str = "
---- clusters/prod/flux-system.yaml
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, ref: {branch: main}, url: https://git.example.com/platform/fleet.git}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-";
+pub(crate) use firstpass_testing::BOOTSTRAP;
 
 pub(crate) fn repository(fixture: &str) -> Repository {
     Repository::open(Arc::new(firstpass_testing::tree(fixture))).unwrap()
