@@ -92,12 +92,8 @@ pub(crate) struct RehearseArgs {
     pub(crate) common: Common<ReportFormat>,
     #[command(flatten)]
     pub(crate) fail: FailArgs,
-    /// Seed of the first schedule
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// How many schedules to play: seeded interleavings and delays within each model's bounds
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) schedules: u32,
+    #[command(flatten)]
+    pub(crate) schedules: ScheduleArgs,
     /// Let something go wrong: `NAME[=TARGET][@BEGIN][+LASTS]`, several divided by commas
     ///
     /// source-down[=SOURCE]      a source, or all of them, cannot be fetched
@@ -135,12 +131,8 @@ pub(crate) struct GateArgs {
     pub(crate) common: Common<ReportFormat>,
     #[command(flatten)]
     pub(crate) fail: FailArgs,
-    /// Seed of the first schedule
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// How many schedules to rehearse
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) schedules: u32,
+    #[command(flatten)]
+    pub(crate) schedules: ScheduleArgs,
     /// Which tests hold which requirement; default: `conformance/requirements.yaml` in the repository, if it is there
     #[arg(long, value_name = "FILE")]
     pub(crate) conformance: Option<PathBuf>,
@@ -215,6 +207,17 @@ pub(crate) enum GraphFormat {
     Mermaid,
     /// A picture
     Svg,
+}
+
+/// Which schedules are played.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ScheduleArgs {
+    /// Seed of the first schedule
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many schedules to play: seeded interleavings and delays within each model's bounds
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) schedules: u32,
 }
 
 /// When findings make the exit status 1.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Failure};
-use crate::{output, show};
+use crate::{output, rules};
 
 /// Prints the page of a rule, or the list of all rules.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<Exit, Failure> {
 }
 
 fn page(name: &str) -> Result<String, Failure> {
-    let rules = show::all_rules();
+    let rules = rules::all();
     if let Some(rule) = rules.iter().find(|rule| rule.name == name) {
         return Ok(rule.page.to_owned());
     }
@@ -35,7 +35,7 @@ fn page(name: &str) -> Result<String, Failure> {
 }
 
 fn list() -> String {
-    let rules = show::all_rules();
+    let rules = rules::all();
     let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
     rules.iter().fold(String::new(), |mut text, rule| {
         let _ = writeln!(text, "{:width$}  {}", rule.name, rule.summary);

@@ -1,8 +1,7 @@
 //! `firstpass gate`: every level for every cluster as named tests, and the requirements that they hold.
 
-use firstpass_apiserver::Duration;
 use firstpass_diagnostics::{ClusterReport, Finding, Report, Severity};
-use firstpass_rehearse::Options;
+use firstpass_rehearse::{Options, Script};
 use firstpass_report::{
     Context, Gate, GateTest, HeldBy, HeldRequirement, Outcome, Places, gate_to_concise, gate_to_github,
     gate_to_json, gate_to_junit, gate_to_markdown, gate_to_sarif, gate_to_text, said_of,
@@ -13,7 +12,7 @@ use crate::args::{Common, FailOn, GateArgs, ReportFormat};
 use crate::conformance::{Conformance, FILE, Level, Names, Story};
 use crate::exit::{Exit, Failure};
 use crate::prepare::{self, Session};
-use crate::{check, output, repository, show, transition};
+use crate::{check, output, repository, rules, show, transition};
 
 /// Runs everything and prints one summary.
 ///
@@ -24,16 +23,14 @@ pub(crate) fn run(arguments: &GateArgs) -> Result<Exit, Failure> {
     let rules = Rules::new();
     let conformance = conformance(&session, arguments, &rules)?;
     let base = transition::base(&session, arguments)?;
-    let (checks, places) = check::reports(&session, &rules.of_files);
-    let rehearsals = rehearsals(&session, &rules, arguments);
+    let Levels {
+        tests,
+        checks,
+        rehearsals,
+        places,
+    } = levels(&session, base.as_ref(), &rules, arguments);
     let mut gate = Gate {
-        tests: levels(
-            &session,
-            base.as_ref(),
-            &checks,
-            &rehearsals,
-            arguments.fail.fail_on,
-        ),
+        tests,
         checks,
         rehearsals: Report::new("gate", env!("CARGO_PKG_VERSION"), rehearsals),
         requirements: Vec::new(),
@@ -62,8 +59,8 @@ struct Rules {
 impl Rules {
     fn new() -> Rules {
         Rules {
-            of_files: show::static_rules(),
-            all: show::all_rules(),
+            of_files: rules::of_files(),
+            all: rules::all(),
         }
     }
 }
@@ -90,32 +87,30 @@ fn conformance(session: &Session, arguments: &GateArgs, rules: &Rules) -> Result
     Conformance::parse(&bytes, FILE, &names)
 }
 
-fn rehearsals(session: &Session, rules: &Rules, arguments: &GateArgs) -> Vec<ClusterReport> {
-    let options = Options {
-        seed: arguments.seed,
-        schedules: arguments.schedules,
-        until: Duration::from_secs(24 * 60 * 60),
-        ..Options::default()
-    };
-    let mut reports: Vec<ClusterReport> = Vec::new();
-    for entry in &session.entries {
-        let script = session.script(session.prepare(entry, &[]));
-        let mut report = script.rehearse(&options).report;
-        report.findings = session.at_their_levels(report.findings);
-        reports.push(report);
-    }
-    session.suppress(&mut reports, &rules.all);
-    reports
+/// What the three levels came to, cluster by cluster.
+struct Levels {
+    tests: Vec<GateTest>,
+    checks: Vec<ClusterReport>,
+    rehearsals: Vec<ClusterReport>,
+    places: Places,
 }
 
-/// The tests of the three levels, cluster by cluster.
-fn levels(
-    session: &Session,
-    base: Option<&Session>,
-    checks: &[ClusterReport],
-    rehearsals: &[ClusterReport],
-    fail_on: FailOn,
-) -> Vec<GateTest> {
+/// Every cluster is prepared once, for all levels.
+fn levels(session: &Session, base: Option<&Session>, rules: &Rules, arguments: &GateArgs) -> Levels {
+    let fail_on = arguments.fail.fail_on;
+    let (mut checks, mut rehearsals, mut transitions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut places = Places::default();
+    for entry in &session.entries {
+        let prepared = session.prepare_with_coverage(entry);
+        let check = check::report(entry, &prepared);
+        show::add_places(&mut places, &check, &prepared.cluster);
+        checks.push(check);
+        let script = session.script(prepared);
+        rehearsals.push(rehearsal(session, &script, arguments));
+        transitions.push(transition::test(base, entry, &script, fail_on));
+    }
+    session.suppress(&mut checks, &rules.of_files);
+    session.suppress(&mut rehearsals, &rules.all);
     let test = |name: &str, report: &ClusterReport| GateTest {
         name: name.to_owned(),
         cluster: report.entry.clone(),
@@ -126,12 +121,26 @@ fn levels(
         said: said_of(report),
     };
     let mut tests = Vec::new();
-    for ((check, rehearsal), entry) in checks.iter().zip(rehearsals).zip(&session.entries) {
-        tests.push(test("static", check));
-        tests.push(test("rehearsal", rehearsal));
-        tests.push(transition::test(session, base, entry, fail_on));
+    for ((check, rehearsal), transition) in checks.iter().zip(&rehearsals).zip(transitions) {
+        tests.extend([test("static", check), test("rehearsal", rehearsal), transition]);
     }
-    tests
+    Levels {
+        tests,
+        checks,
+        rehearsals,
+        places,
+    }
+}
+
+fn rehearsal(session: &Session, script: &Script, arguments: &GateArgs) -> ClusterReport {
+    let options = Options {
+        seed: arguments.schedules.seed,
+        schedules: arguments.schedules.schedules,
+        ..Options::default()
+    };
+    let mut report = script.rehearse(&options).report;
+    report.findings = session.at_their_levels(report.findings);
+    report
 }
 
 /// One story: the repository with its overlay, and whether it comes to what is expected.
@@ -170,7 +179,15 @@ fn told(
     let session = Session::open(&common)?;
     let reports = match story.level {
         Level::Static => check::reports(&session, &rules.of_files).0,
-        Level::Rehearsal => rehearsals(&session, rules, arguments),
+        Level::Rehearsal => {
+            let script = |entry| session.script(session.prepare(entry, &[]));
+            let entries = session.entries.iter();
+            let mut reports: Vec<ClusterReport> = entries
+                .map(|entry| rehearsal(&session, &script(entry), arguments))
+                .collect();
+            session.suppress(&mut reports, &rules.all);
+            reports
+        }
     };
     let Some(report) = reports.first() else {
         return Ok(test(Outcome::Failed, "it has no cluster".to_owned()));

@@ -19,6 +19,7 @@ mod output;
 mod prepare;
 mod rehearse;
 mod repository;
+mod rules;
 mod show;
 mod transition;
 

@@ -20,7 +20,7 @@ use firstpass_source::{FILE_LIMIT_BYTES, RepoPath, Tree, WorkTree};
 use crate::args::{Choice, Common};
 use crate::exit::Failure;
 use crate::repository as paths;
-use crate::show;
+use crate::rules;
 
 /// A repository, opened, with the clusters that were asked for.
 pub(crate) struct Session {
@@ -178,15 +178,15 @@ impl Session {
     }
 
     /// Takes suppressed findings out of the concluded reports of these entries, and adds what is wrong with suppressions
-    /// to the first. `rules` are those that were looked at.
-    pub(crate) fn suppress(&self, reports: &mut [ClusterReport], rules: &[RuleInfo]) {
-        let known = show::all_rules();
+    /// to the first. `looked_at` are the rules that had their say.
+    pub(crate) fn suppress(&self, reports: &mut [ClusterReport], looked_at: &[RuleInfo]) {
+        let known = rules::all();
         let mut suppressions = Suppressions::read(&self.repository, known.iter().map(|rule| rule.name));
         for (report, entry) in reports.iter_mut().zip(&self.entries) {
             suppressions.apply(&self.repository, entry.cluster.as_deref(), report);
         }
         let off = |rule: &&str| self.repository.config().rules.get(*rule) == Some(&RuleLevel::Off);
-        let looked: Vec<&str> = rules
+        let looked: Vec<&str> = looked_at
             .iter()
             .map(|rule| rule.name)
             .filter(|rule| !off(rule))
@@ -237,7 +237,7 @@ fn open_repository(
 
 /// A level for a rule that does not exist would change nothing without a word.
 fn levels_are_of_rules(config: &Config) -> Result<(), Failure> {
-    let names: Vec<&str> = show::all_rules().iter().map(|rule| rule.name).collect();
+    let names: Vec<&str> = rules::all().iter().map(|rule| rule.name).collect();
     let Some((unknown, place)) = config
         .rule_places
         .iter()

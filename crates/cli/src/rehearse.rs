@@ -3,7 +3,7 @@
 use firstpass_apiserver::Duration;
 use firstpass_flux::Duration as FluxDuration;
 use firstpass_object::GroupKind;
-use firstpass_rehearse::{FaultError, Options, Script, Troubles};
+use firstpass_rehearse::{FaultError, Options, Troubles};
 use firstpass_report::Places;
 
 use crate::args::RehearseArgs;
@@ -11,6 +11,7 @@ use crate::build::find_tier;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::prepare::Session;
+use crate::rules;
 use crate::show::{self, Shown};
 
 /// Rehearses the clusters and prints what came of it.
@@ -20,8 +21,8 @@ use crate::show::{self, Shown};
 pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
     let session = Session::open(&arguments.common)?;
     let options = Options {
-        seed: arguments.seed,
-        schedules: arguments.schedules,
+        seed: arguments.schedules.seed,
+        schedules: arguments.schedules.schedules,
         until: until(&arguments.until)?,
         troubles: Troubles::default(),
     };
@@ -33,14 +34,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
     let mut places = Places::default();
     let (mut reports, mut traces, mut reasons) = (Vec::new(), String::new(), String::new());
     for entry in &session.entries {
-        let prepared = session.prepare(entry, &warm);
-        let script = Script {
-            cluster: prepared.cluster.clone(),
-            stage: prepared.stage,
-            graph: prepared.graph,
-            knowledge: session.knowledge.clone(),
-            findings: prepared.findings.into(),
-        };
+        let script = session.script(session.prepare(entry, &warm));
         let troubles = script
             .faults(&arguments.faults)
             .map_err(|FaultError { message, help }| {
@@ -57,7 +51,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
             traces.push_str(&rehearsal.trace());
         }
         if let Some(typed) = &arguments.why {
-            let tier = find_tier(&prepared.cluster, typed)?;
+            let tier = find_tier(&script.cluster, typed)?;
             if session.entries.len() > 1 {
                 reasons.push_str(&format!("# {}\n", entry.path()));
             }
@@ -69,10 +63,10 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         }
         let mut report = rehearsal.report;
         report.findings = session.at_their_levels(report.findings);
-        show::add_places(&mut places, &report, &prepared.cluster);
+        show::add_places(&mut places, &report, &script.cluster);
         reports.push(report);
     }
-    let rules = show::all_rules();
+    let rules = rules::all();
     session.suppress(&mut reports, &rules);
     if let Some(file) = &arguments.trace {
         output::write(&traces, Some(file))?;

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
-use firstpass_checks::{RULES, Rule};
 use firstpass_diagnostics::{ClusterReport, Location, Report, Severity};
-use firstpass_rehearse::{RUN_RULES, RunRule};
 use firstpass_render::RenderedCluster;
 use firstpass_report::{Context, Places, RuleInfo, Style};
 
@@ -61,32 +59,6 @@ pub(crate) fn report(
     };
     output::write(&text, arguments.output.as_deref())?;
     Ok(exit)
-}
-
-/// Every rule that the files alone are held against.
-pub(crate) fn static_rules() -> Vec<RuleInfo> {
-    let info = |rule: &&'static Rule| RuleInfo {
-        name: rule.name,
-        summary: rule.summary,
-        severity: rule.severity,
-        verdict: rule.verdict,
-        page: rule.page,
-    };
-    RULES.iter().map(info).collect()
-}
-
-/// Those, and the rules that only a run finds.
-pub(crate) fn all_rules() -> Vec<RuleInfo> {
-    let info = |rule: &'static RunRule| RuleInfo {
-        name: rule.name,
-        summary: rule.summary,
-        severity: rule.severity,
-        verdict: Some(rule.verdict),
-        page: rule.page,
-    };
-    let mut rules = static_rules();
-    rules.extend(RUN_RULES.iter().map(info));
-    rules
 }
 
 /// Finds out where the things are that findings name.

@@ -1,6 +1,6 @@
 //! The third level of the gate: a cluster at the revision before takes the one at hand.
 
-use firstpass_rehearse::{Gap, Transition};
+use firstpass_rehearse::{Gap, Script, Transition};
 use firstpass_render::Entry;
 use firstpass_report::{GateTest, Outcome, duration_of, said_of};
 
@@ -38,8 +38,8 @@ pub(crate) fn base(session: &Session, arguments: &GateArgs) -> Result<Option<Ses
     Session::open(&common).map(Some)
 }
 
-/// Plays the move of one cluster.
-pub(crate) fn test(session: &Session, base: Option<&Session>, entry: &Entry, fail_on: FailOn) -> GateTest {
+/// Plays the move of one cluster to the revision at hand.
+pub(crate) fn test(base: Option<&Session>, entry: &Entry, to: &Script, fail_on: FailOn) -> GateTest {
     let (outcome, said) = match base {
         None => (Outcome::Skipped, NO_BASE.to_owned()),
         Some(base) => match base.repository.entry(&entry.directory) {
@@ -49,8 +49,7 @@ pub(crate) fn test(session: &Session, base: Option<&Session>, entry: &Entry, fai
             ),
             Ok(before) => {
                 let from = base.script(base.prepare(&before, &[]));
-                let to = session.script(session.prepare(entry, &[]));
-                judge(&from.transition(&to), fail_on)
+                judge(&from.transition(to), fail_on)
             }
         },
     };
