@@ -9,7 +9,7 @@ use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 
 use crate::need::{Answer, Blocked, How, Provider};
 use crate::tiers::{Before, Certainty, Gate, TierIndex};
-use crate::world::World;
+use crate::world::{Place, ReleaseAt, World, origin_of};
 
 /// An object whose health tells that something is there.
 pub(crate) struct Proof {
@@ -171,13 +171,29 @@ impl World<'_> {
     }
 
     /// A provider that is an object of a tier.
-    pub(crate) fn manifest(&self, place: crate::world::Place<'_>) -> Provider {
+    pub(crate) fn manifest(&self, place: Place<'_>) -> Provider {
         Provider {
             tier: Some(place.tier),
             object: Some(place.object.object.id()),
-            origin: Some(crate::world::origin_of(place)),
+            origin: Some(origin_of(place)),
             how: How::Manifest,
             source: place.object.origin.file.clone(),
+        }
+    }
+}
+
+impl ReleaseAt<'_> {
+    /// This release as the provider of something that its chart brings.
+    pub(crate) fn provider(&self) -> Provider {
+        let facts = self.facts.as_ref();
+        Provider {
+            tier: Some(self.place.tier),
+            object: Some(self.id.clone()),
+            origin: Some(origin_of(self.place)),
+            how: How::Chart {
+                chart: self.release.chart_text(),
+            },
+            source: facts.map(|facts| facts.chart.file.clone()).unwrap_or_default(),
         }
     }
 }

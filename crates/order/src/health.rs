@@ -2,9 +2,9 @@
 
 use firstpass_object::ObjectId;
 
-use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::need::{Answer, Need, Needed};
 use crate::tiers::{Before, Gate, TierIndex};
-use crate::world::{World, origin_of};
+use crate::world::World;
 
 /// The objects that `healthChecks` of a tier names. With `wait: true` the list is not looked at (F-500).
 pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<Need> {
@@ -110,17 +110,8 @@ fn made_at_runtime(world: &World<'_>, target: &ObjectId) -> Option<Answer> {
             .iter()
             .any(|object| firstpass_object::ObjectExt::id(object) == *target);
         if workload || object {
-            let provider = Provider {
-                tier: Some(at.place.tier),
-                object: Some(at.id.clone()),
-                origin: Some(origin_of(at.place)),
-                how: How::Chart {
-                    chart: at.release.chart_text(),
-                },
-                source: facts.chart.file.clone(),
-            };
             return Some(Answer::Guaranteed {
-                provider,
+                provider: at.provider(),
                 barrier: "the health check waits for it".to_owned(),
             });
         }

@@ -179,21 +179,11 @@ fn from_release(
             hint: Some(hint),
         };
     }
-    let chart = at.facts.as_ref().map(|facts| facts.chart);
-    let provider = Provider {
-        tier: Some(at.place.tier),
-        object: Some(at.id.clone()),
-        origin: Some(origin_of(at.place)),
-        how: How::Chart {
-            chart: at.release.chart_text(),
-        },
-        source: chart.map(|chart| chart.file.clone()).unwrap_or_default(),
-    };
     let mut proofs = vec![Proof::by(at.id.clone())];
     proofs.extend(crd_proof(world, kind));
     // Helm creates CRDs before anything that runs.
     proofs.extend(at.workloads().map(Proof::by));
-    world.answer(tier, before, provider, false, &proofs)
+    world.answer(tier, before, at.provider(), false, &proofs)
 }
 
 /// Says so if this release of a chart serves a kind no longer, or not yet, in a version that others of its releases do

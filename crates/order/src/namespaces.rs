@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firstpass_object::{ObjectExt, ObjectId};
 
 use crate::answer::Proof;
-use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::need::{Answer, Need, Needed};
 use crate::tiers::{Before, TierIndex};
 use crate::world::{Place, World, origin_of};
 
@@ -80,15 +80,10 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, namespace: &str) 
             .flat_map(|facts| &facts.objects)
             .any(|object| is_namespace(&object.id(), namespace));
         if makes || object {
-            let provider = Provider {
-                tier: Some(at.place.tier),
-                object: Some(at.id.clone()),
-                origin: Some(origin_of(at.place)),
-                how: How::Chart {
-                    chart: at.release.chart_text(),
-                },
-                source: at.place.object.origin.file.clone(),
-            };
+            let mut provider = at.provider();
+            if makes {
+                provider.source = at.place.object.origin.file.clone();
+            }
             offer(world.answer(tier, before, provider, false, &[Proof::by(at.id.clone())]));
         }
     }

@@ -8,7 +8,7 @@ use firstpass_knowledge::{FailurePolicy, Webhook};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 
 use crate::answer::Proof;
-use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::need::{Answer, Need, Needed};
 use crate::tiers::{Before, TierIndex};
 use crate::world::{Place, ReleaseAt, World, origin_of};
 
@@ -100,25 +100,12 @@ fn answer(
         id.name == placed.served_by && id.namespace.as_deref() == Some(placed.namespace.as_str())
     };
     let void = (!at.release.waits).then(|| format!("`{}` does not wait for its pods (`disableWait`)", at.id));
-    let provider = Provider {
-        tier: Some(at.place.tier),
-        object: Some(at.id.clone()),
-        origin: Some(origin_of(at.place)),
-        how: How::Chart {
-            chart: at.release.chart_text(),
-        },
-        source: at
-            .facts
-            .as_ref()
-            .map(|facts| facts.chart.file.clone())
-            .unwrap_or_default(),
-    };
     let mut proofs = vec![Proof {
         object: at.id.clone(),
         void,
     }];
     proofs.extend(at.workloads().filter(serves).map(Proof::by));
-    match world.answer(tier, before, provider, false, &proofs) {
+    match world.answer(tier, before, at.provider(), false, &proofs) {
         // What comes only after this tier cannot stand in its way on a cold start.
         Answer::Blocked { provider, .. } => Answer::Guaranteed {
             provider,
