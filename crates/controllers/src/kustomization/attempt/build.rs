@@ -1,0 +1,78 @@
+//! From an artifact to stages of objects.
+
+use firstpass_flux::names;
+
+use super::{Attempt, Phase, Step};
+use crate::context::{BuildFailure, Built, Context};
+use crate::kustomization::begin::write;
+use crate::kustomization::normalize::normalize;
+use crate::kustomization::{KustomizationController, Obstacle, history, impersonate};
+use crate::trouble::Trouble;
+
+impl KustomizationController {
+    /// Fetches the artifact, builds it and divides what comes of it into stages.
+    pub(super) fn build(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
+        let tier = attempt.name().clone();
+        if context.trouble(Trouble::RemoteBase(&tier)).is_some() {
+            attempt
+                .status
+                .set("lastAttemptedRevision", attempt.revision.clone().into());
+            let message = "kustomize build failed: accumulating resources: hit 27s timeout running 'git fetch' of a remote base".to_owned();
+            let obstacles = vec![Obstacle::Build {
+                message: message.clone(),
+            }];
+            return attempt.failure(names::reason::BUILD_FAILED, message, obstacles);
+        }
+        let built = context
+            .contents
+            .build(&attempt.kustomization, &attempt.revision, context.server);
+        if built.is_ok()
+            && let Err(failure) = impersonate::check_kube_config(&attempt.kustomization, context)
+        {
+            return Step::Failed(failure);
+        }
+        let path_missing = matches!(built, Err(BuildFailure::PathMissing { .. }));
+        if !path_missing {
+            // F-113, F-115: written before anything is built.
+            attempt
+                .status
+                .set("lastAttemptedRevision", attempt.revision.clone().into());
+            write(context, &tier, &attempt.status);
+        }
+        let Built {
+            objects,
+            unknown_tokens,
+            unrendered,
+        } = match built {
+            Ok(built) => built,
+            Err(BuildFailure::PathMissing { message }) => {
+                let obstacles = vec![Obstacle::Build {
+                    message: message.clone(),
+                }];
+                return attempt.failure(names::reason::ARTIFACT_FAILED, message, obstacles);
+            }
+            Err(BuildFailure::Failed { message, obstacles }) => {
+                return attempt.failure(names::reason::BUILD_FAILED, message, obstacles);
+            }
+            Err(BuildFailure::Refused { message, obstacles }) => {
+                return attempt.failure(names::reason::RECONCILIATION_FAILED, message, obstacles);
+            }
+        };
+        let record = self.record(&tier);
+        record.unrendered = unrendered;
+        if unrendered {
+            return Step::Succeeded;
+        }
+        attempt.unknown_tokens = unknown_tokens;
+        if context.settings.flux.at_least(7) {
+            attempt.digest = Some(history::digest(&objects));
+        }
+        let objects: Vec<_> = objects
+            .iter()
+            .map(|object| normalize(object, &attempt.unknown_tokens))
+            .collect();
+        attempt.stages = self.stage_rules.divide(&objects);
+        let at = context.now + attempt.stage_time(0, context);
+        Step::Continue(Phase::Stage(0), at)
+    }
+}
