@@ -6,12 +6,13 @@
 
 mod effects;
 mod instance;
+mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firstpass_apiserver::{Duration, Request, Target, Time};
-use firstpass_knowledge::{KindDef, OnObject, Operator, StatusWrite, TemplateScope, VersionPoint};
+use firstpass_apiserver::{Duration, Time};
+use firstpass_knowledge::{OnObject, Operator, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -22,14 +23,13 @@ use crate::timers::Timers;
 use crate::trouble::Trouble;
 use crate::workload::is_workload;
 use instance::Instance;
+use status::StatusAct;
 
 pub(crate) use effects::ensure_namespace;
 pub(crate) use instance::work_before_ready;
 
 /// How long an object that was refused is left alone before an operator tries again.
 const RETRY: Duration = Duration::from_secs(5);
-const CDI: &str = "cdi.kubevirt.io";
-const DATA_VOLUME: &str = "DataVolume";
 /// How often an operator tries to bring an object before it gives up until something else happens.
 const TRIES_MAX: u32 = 60;
 
@@ -99,13 +99,6 @@ enum Act {
         object: Value,
         tries: u32,
     },
-}
-
-#[derive(Clone, Debug)]
-struct StatusAct {
-    object: ObjectId,
-    generation: i64,
-    write: usize,
 }
 
 impl OperatorController {
@@ -233,7 +226,6 @@ impl OperatorController {
 
     /// Operators that are ready see a new object, or a new generation of one.
     fn see(&mut self, object: &Arc<Value>, context: &mut Context<'_>) {
-        let id = object.id();
         let ready: Vec<InstanceKey> = self
             .instances
             .iter()
@@ -251,84 +243,7 @@ impl OperatorController {
             }
             self.make_each(key, object, context);
         }
-        let def = context.knowledge.custom_kind(&id.group, &id.kind);
-        let Some(def) = def.filter(|def| !def.status.is_empty()) else {
-            return;
-        };
-        let runs = |operator: &String| {
-            ready.iter().any(|(name, _)| name == operator) || context.contents.runs_unseen(operator)
-        };
-        let is_controlled = def.controller.as_ref().is_some_and(runs);
-        let is_new = self.reported.get(&id) != Some(&generation(object));
-        if is_controlled && is_new {
-            self.reported.insert(id.clone(), generation(object));
-            self.plan_status(&id, generation(object), 0, def, context);
-        }
-    }
-
-    fn plan_status(
-        &mut self,
-        id: &ObjectId,
-        generation: i64,
-        write: usize,
-        def: &KindDef,
-        context: &Context<'_>,
-    ) {
-        if let Some(step) = def.status.get(write) {
-            let delay = context.delays.delay(&step.after, &id.to_string(), write as u64);
-            let act = StatusAct {
-                object: id.clone(),
-                generation,
-                write,
-            };
-            self.timers.set(context.now + delay, Act::Status(act));
-        }
-    }
-
-    fn write_status(&mut self, act: StatusAct, context: &mut Context<'_>) {
-        let id = act.object.clone();
-        let Some(object) = context.server.object(&id).cloned() else {
-            return;
-        };
-        let Some(def) = context.knowledge.custom_kind(&id.group, &id.kind) else {
-            return;
-        };
-        let Some(step) = def.status.get(act.write) else {
-            return;
-        };
-        if generation(&object) != act.generation {
-            return;
-        }
-        let waits = |name: &String| {
-            self.waits_for_effect(name, &object, context) || waits_for_its_claim(name, &object, context)
-        };
-        if step.name.as_ref().is_some_and(waits) {
-            self.blocked.entry(id).or_default().push(act);
-            return;
-        }
-        if step.when.as_ref().is_none_or(|when| when.holds(&object)) {
-            patch_status(step, &object, context);
-        }
-        self.plan_status(&id, act.generation, act.write + 1, def, context);
-    }
-
-    /// Whether an effect that comes before a status write is still to be done.
-    fn waits_for_effect(&self, status: &str, object: &Value, context: &Context<'_>) -> bool {
-        let ready = self.instances.iter().filter(|(_, instance)| instance.ready);
-        ready.into_iter().any(|((name, _), instance)| {
-            let Some(operator) = context.knowledge.operator(name) else {
-                return false;
-            };
-            operator.on_object.iter().enumerate().any(|(rule, on_object)| {
-                applies(on_object, object)
-                    && on_object.effects.iter().enumerate().any(|(index, effect)| {
-                        effect.before_status.as_deref() == Some(status)
-                            && instance.does(effect, Some(object))
-                            && !(self.done.contains(&effect_key(name, object, rule, index))
-                                && effects::is_complete(effect, instance, object, context))
-                    })
-            })
-        })
+        self.report(object, &ready, context);
     }
 
     /// Until when a fault keeps an operator from an act.
@@ -364,13 +279,6 @@ impl OperatorController {
                 object,
                 tries,
             } => self.bring(&instance, object, tries, context),
-        }
-    }
-
-    /// Status writes that waited are tried again.
-    fn unblock_all(&mut self, context: &Context<'_>) {
-        for act in std::mem::take(&mut self.blocked).into_values().flatten() {
-            self.timers.set(context.now, Act::Status(act));
         }
     }
 
@@ -420,14 +328,7 @@ impl Controller for OperatorController {
             self.observe_workload(old, new, context);
         }
         if id.is("", "PersistentVolumeClaim") && old.is_none() {
-            let volume = ObjectId {
-                group: CDI.to_owned(),
-                kind: DATA_VOLUME.to_owned(),
-                ..id.clone()
-            };
-            for act in self.blocked.remove(&volume).unwrap_or_default() {
-                self.timers.set(context.now, Act::Status(act));
-            }
+            self.unblock_disk(&id, context);
         }
         match new {
             None => self.observe_deletion(&id, context),
@@ -470,35 +371,6 @@ fn effect_key(operator: &str, object: &Value, rule: usize, effect: usize) -> Eff
         generation: generation(object),
         rule,
         effect,
-    }
-}
-
-/// A DataVolume has succeeded only once its claim is made ([`crate::disks`]).
-fn waits_for_its_claim(status: &str, object: &Value, context: &Context<'_>) -> bool {
-    let is_disk = object.kind() == DATA_VOLUME && firstpass_object::group_of(object.api_version()) == CDI;
-    let claim = ObjectId::new("", "PersistentVolumeClaim", object.namespace(), object.name());
-    is_disk && status == "succeeded" && context.server.object(&claim).is_none()
-}
-
-fn patch_status(step: &StatusWrite, object: &Value, context: &mut Context<'_>) {
-    let now = context.now.timestamp();
-    let scope = TemplateScope {
-        object: Some(object),
-        now: &now,
-        ..TemplateScope::default()
-    };
-    let Some(patch) = scope.value(&step.set) else {
-        return;
-    };
-    let request = Request::PatchStatus {
-        target: Target::of(object),
-        patch,
-        manager: "operator".into(),
-    };
-    if context.server.call(&request).is_ok()
-        && let Some(name) = &step.name
-    {
-        context.note("operator", object.id(), format!("status: {name}"));
     }
 }
 
