@@ -77,6 +77,8 @@ pub enum Request {
         propagation: Propagation,
         /// Only delete the object of this uid.
         uid: Option<String>,
+        /// Who asks. The real server does not keep that; the log does.
+        by: Arc<str>,
     },
 }
 
@@ -216,12 +218,18 @@ impl Request {
         }
     }
 
-    /// A background deletion without precondition.
+    /// A background deletion without precondition, by nobody in particular.
     pub fn delete(target: Target) -> Request {
+        Request::delete_by(target, "delete")
+    }
+
+    /// A background deletion without precondition.
+    pub fn delete_by(target: Target, by: &str) -> Request {
         Request::Delete {
             target,
             propagation: Propagation::Background,
             uid: None,
+            by: by.into(),
         }
     }
 }

@@ -26,6 +26,7 @@ impl ApiServer {
         target: &Target,
         propagation: Propagation,
         uid: Option<&str>,
+        by: &Arc<str>,
     ) -> Result<Response, ApiError> {
         let (resource, id) = self.locate(target)?;
         let Some(stored) = self.objects.get(&id).cloned() else {
@@ -41,7 +42,7 @@ impl ApiServer {
             return Err(ApiError::new(409, Reason::Conflict, message));
         }
         if resource.is_namespaced() || !is_protected_namespace(&id) {
-            self.delete_object(&id, propagation, &Arc::from("delete"));
+            self.delete_object(&id, propagation, by);
         } else {
             let message = format!(
                 "namespaces \"{}\" is forbidden: this namespace may not be deleted",

@@ -229,7 +229,8 @@ impl ApiServer {
                 target,
                 propagation,
                 uid,
-            } => self.delete(target, *propagation, uid.as_deref()),
+                by,
+            } => self.delete(target, *propagation, uid.as_deref(), by),
         }
     }
 

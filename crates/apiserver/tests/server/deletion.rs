@@ -80,6 +80,7 @@ fn delete_with(server: &mut ApiServer, object: &Value, propagation: Propagation)
             target: Target::of(object),
             propagation,
             uid: None,
+            by: "delete".into(),
         })
         .unwrap();
 }

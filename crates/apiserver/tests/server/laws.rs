@@ -136,6 +136,7 @@ fn take(server: &mut ApiServer, step: &Step) -> String {
                 Propagation::Orphan,
             ][propagation],
             uid: None,
+            by: "delete".into(),
         },
         Step::Wait { millis } => {
             server.advance(server.now() + Duration::from_millis(millis));

@@ -96,7 +96,10 @@ impl KustomizationController {
         if let Err(error) = impersonate::authorize_delete(account, &live, context) {
             return Err(format!("delete failed: {error}"));
         }
-        match context.server.call(&Request::delete(target)) {
+        match context
+            .server
+            .call(&Request::delete_by(target, names::KUSTOMIZE_MANAGER))
+        {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(format!("delete failed: {error}")),

@@ -201,7 +201,8 @@ fn check(
                 return Err(error);
             };
             // F-242: delete, wait until it is gone, try again.
-            let deleted = context.server.call(&Request::delete(Target::of(live)))?;
+            let request = Request::delete_by(Target::of(live), names::KUSTOMIZE_MANAGER);
+            let deleted = context.server.call(&request)?;
             context.note(super::ACTOR, live.id(), "deleted, to be created again (force)");
             if context.get(Target::of(object))?.is_some() {
                 drop(deleted);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use firstpass_apiserver::{ApiServer, Propagation, Request, Target};
+use firstpass_apiserver::{ApiServer, Request, Target};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::{Value, json};
 
@@ -76,11 +76,7 @@ impl Player<'_> {
             manager: manager.into(),
         };
         let request = match word(0) {
-            "delete" => Request::Delete {
-                target: target.clone(),
-                propagation: Propagation::Background,
-                uid: None,
-            },
+            "delete" => Request::delete(target.clone()),
             "patch" => patch(step.body.clone(), "kubectl-edit"),
             "suspend" | "resume" => patch(json!({"spec": {"suspend": word(0) == "suspend"}}), "flux"),
             "request" => {
