@@ -131,6 +131,10 @@ impl KustomizationController {
                 == Some(&id.name)
                 && id.kind == "Secret";
             if id.namespace.as_ref() == Some(&kustomization.name.namespace) && (substitutes || decrypts) {
+                // What it was Ready with is no longer what it is asked for.
+                if let Some(record) = self.tiers.get_mut(&kustomization.name) {
+                    record.ready_at = None;
+                }
                 self.enqueue(&kustomization.name, &id, context);
             }
         }
