@@ -12,6 +12,7 @@
 
 mod delays;
 pub mod faults;
+pub mod laws;
 mod progress;
 mod random;
 mod run;

@@ -34,6 +34,11 @@ pub enum End {
 impl World {
     /// Runs until it is quiet, or until the time is up.
     pub fn run_until_quiet(&mut self, limit: Time) -> End {
+        self.run_watched(limit, |_| {})
+    }
+
+    /// The same, with somebody who looks after every step.
+    pub fn run_watched(&mut self, limit: Time, mut look: impl FnMut(&mut World)) -> End {
         let mut moment = (self.now(), 0);
         let mut restless = None;
         loop {
@@ -53,6 +58,7 @@ impl World {
                     End::Quiet
                 };
             }
+            look(self);
             if self.progress().changes_since_growth > LIVELOCK_CHANGES {
                 return End::Livelock;
             }

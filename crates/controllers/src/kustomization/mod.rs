@@ -145,14 +145,7 @@ impl KustomizationController {
         KustomizationController {
             workers: Workers::new(settings, settings.kustomize_concurrent),
             tiers: BTreeMap::new(),
-            stage_rules: StageRules {
-                cluster_roles_first: settings.flux.at_least(7),
-                custom_kinds: settings
-                    .custom_apply_stage_kinds
-                    .iter()
-                    .filter_map(|text| custom_kind(text))
-                    .collect(),
-            },
+            stage_rules: StageRules::of(settings),
             known_kinds: BTreeMap::new(),
             poller: mapper::PollerMapper::default(),
             build_free_at: Time::START,
@@ -312,9 +305,4 @@ impl Reconciler for KustomizationController {
             self.step(tier, context);
         }
     }
-}
-
-fn custom_kind(text: &str) -> Option<firstpass_object::GroupKind> {
-    let (group, kind) = text.trim().rsplit_once('/')?;
-    Some(firstpass_object::GroupKind::new(group, kind))
 }

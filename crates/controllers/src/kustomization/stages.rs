@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use firstpass_flux::ControllerSettings;
 use firstpass_object::{GroupKind, ObjectExt};
 use serde_json::Value;
 
@@ -35,6 +36,15 @@ impl Stage {
 }
 
 impl StageRules {
+    /// The rules of a Flux that is set up like this.
+    pub fn of(settings: &ControllerSettings) -> StageRules {
+        let kinds = settings.custom_apply_stage_kinds.iter();
+        StageRules {
+            cluster_roles_first: settings.flux.at_least(7),
+            custom_kinds: kinds.filter_map(|text| custom_kind(text)).collect(),
+        }
+    }
+
     /// The stage of an object.
     pub fn stage_of(&self, object: &Value) -> Stage {
         let api_version = object.api_version();
@@ -146,6 +156,11 @@ const ORDER_UNTIL_2_6: [Kinds; 5] = [
     &["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"],
     REST,
 ];
+
+fn custom_kind(text: &str) -> Option<GroupKind> {
+    let (group, kind) = text.trim().rsplit_once('/')?;
+    Some(GroupKind::new(group, kind))
+}
 
 #[cfg(test)]
 mod tests {
