@@ -3,7 +3,7 @@
 use firstpass_apiserver::Duration;
 use firstpass_flux::Duration as FluxDuration;
 use firstpass_object::GroupKind;
-use firstpass_rehearse::{FaultError, Options, Troubles};
+use firstpass_rehearse::{BrokenLaw, FaultError, Options, Troubles};
 use firstpass_report::Places;
 
 use crate::args::RehearseArgs;
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut places = Places::default();
     let (mut reports, mut traces, mut reasons) = (Vec::new(), String::new(), String::new());
+    let mut has_broken_laws = false;
     for entry in &session.entries {
         let script = session.script(session.prepare(entry, &warm));
         let troubles = script
@@ -44,6 +45,11 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
             troubles,
             ..options.clone()
         });
+        for BrokenLaw { broken, seed } in &rehearsal.broken {
+            let path = entry.path();
+            anstream::eprintln!("{path}: the run of seed {seed} broke a law of the simulator: {broken}");
+        }
+        has_broken_laws |= !rehearsal.broken.is_empty();
         if arguments.trace.is_some() {
             if session.entries.len() > 1 {
                 traces.push_str(&format!("# {}\n", entry.path()));
@@ -70,6 +76,9 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
     session.suppress(&mut reports, &rules);
     if let Some(file) = &arguments.trace {
         output::write(&traces, Some(file))?;
+    }
+    if has_broken_laws {
+        return Err(Failure::Internal);
     }
     if arguments.why.is_some() {
         output::write(&reasons, arguments.common.output.output.as_deref())?;

@@ -52,6 +52,15 @@ impl TierView {
 }
 
 impl<'a> Explainer<'a> {
+    /// Whether every tier that is expected has come up.
+    pub(crate) fn all_done(&self) -> bool {
+        let expected = self
+            .tiers
+            .iter()
+            .filter(|tier| tier.state != TierState::Suspended);
+        expected.into_iter().all(TierView::is_done)
+    }
+
     /// Explains a run.
     pub fn new(script: &'a Script, world: &'a World, end: End) -> Explainer<'a> {
         let mut by_id = BTreeMap::new();

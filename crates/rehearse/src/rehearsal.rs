@@ -1,5 +1,6 @@
 //! Playing a cold start, once or in many schedules, and what came of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
@@ -10,13 +11,15 @@ use firstpass_knowledge::Knowledge;
 use firstpass_object::TierName;
 use firstpass_order::OrderGraph;
 use firstpass_render::RenderedCluster;
-use firstpass_sim::faults::Fault;
+use firstpass_sim::faults::{Fault, FaultKind};
+use firstpass_sim::laws::{Law, Laws};
 use firstpass_sim::{End, HORIZON, SeededDelays, Setting, World, trace};
 use rayon::prelude::*;
 
 use crate::contents::RepositoryContents;
 use crate::explain::Explainer;
 use crate::faults::Troubles;
+use crate::safety::{self, BrokenLaw, FinalState};
 use crate::stage::{self, Setup};
 use crate::{durations, gate, report, schedules, why};
 
@@ -71,7 +74,54 @@ pub struct Rehearsal {
     pub world: World,
     /// How that schedule ended.
     pub end: End,
+    /// Laws that some schedule broke: a fault of firstpass itself.
+    pub broken: Vec<BrokenLaw>,
+    /// How many cases the laws had in all schedules.
+    pub cases: BTreeMap<Law, u64>,
     script: Script,
+}
+
+/// One schedule that was played.
+struct Run {
+    world: World,
+    end: End,
+    /// Whoever watched it.
+    laws: Option<Laws>,
+}
+
+/// What the watchers of several schedules saw.
+#[derive(Default)]
+struct Watched {
+    broken: Vec<BrokenLaw>,
+    cases: BTreeMap<Law, u64>,
+}
+
+impl Watched {
+    fn add(&mut self, laws: &Option<Laws>, seed: u64) {
+        let Some(laws) = laws else { return };
+        let broken = laws.broken().iter().cloned();
+        self.broken
+            .extend(broken.map(|broken| BrokenLaw { broken, seed }));
+        self.count(laws.cases());
+    }
+
+    fn join(&mut self, other: Watched) {
+        self.broken.extend(other.broken);
+        self.count(&other.cases);
+    }
+
+    fn count(&mut self, cases: &BTreeMap<Law, u64>) {
+        for (law, count) in cases {
+            *self.cases.entry(*law).or_default() += count;
+        }
+    }
+}
+
+/// Whether there were faults and each of them is over in the end.
+fn has_healed(faults: &[Fault]) -> bool {
+    let heals =
+        |fault: &Fault| fault.lasts.is_some() || matches!(fault.kind, FaultKind::RestartController(_));
+    !faults.is_empty() && faults.iter().all(heals)
 }
 
 /// The cluster just before Flux starts: every schedule branches from it.
@@ -137,14 +187,26 @@ impl Script {
     /// Plays the cold start.
     pub fn rehearse(&self, options: &Options) -> Rehearsal {
         let start = self.start();
-        let (world, end, mut report) = self.play(&start, options.seed, options);
+        let (Run { world, end, laws }, mut report) = self.play(&start, options.seed, options);
+        let mut watched = Watched::default();
+        watched.add(&laws, options.seed);
         if options.schedules > 1 {
             let seeds = (1..u64::from(options.schedules)).map(|offset| options.seed.wrapping_add(offset));
-            let others: Vec<ClusterReport> = seeds
+            let played: Vec<(Watched, ClusterReport)> = seeds
                 .collect::<Vec<u64>>()
                 .into_par_iter()
-                .map(|seed| self.play(&start, seed, options).2)
+                .map(|seed| {
+                    let (run, report) = self.play(&start, seed, options);
+                    let mut watched = Watched::default();
+                    watched.add(&run.laws, seed);
+                    (watched, report)
+                })
                 .collect();
+            let mut others = Vec::with_capacity(played.len());
+            for (seen, report) in played {
+                watched.join(seen);
+                others.push(report);
+            }
             schedules::merge(&mut report, &others);
         } else {
             schedules::unmark(&mut report);
@@ -153,42 +215,72 @@ impl Script {
         Rehearsal {
             report,
             end,
+            broken: watched.broken,
+            cases: watched.cases,
             script: self.clone(),
             world,
         }
     }
 
     /// Plays one schedule.
-    fn play(&self, start: &Start, seed: u64, options: &Options) -> (World, End, ClusterReport) {
+    fn play(&self, start: &Start, seed: u64, options: &Options) -> (Run, ClusterReport) {
         let faults = options.troubles.of_seed(seed);
-        let (world, end) = self.run(start, self.delays(seed), &faults, options.until);
-        let mut report = self.report(&world, end, seed, start.assumptions.clone());
+        let watched = !faults.is_empty() || options.schedules > 1;
+        let run = |delays, faults: &[Fault], watched| self.run(start, delays, faults, options.until, watched);
+        let mut played = run(self.delays(seed), &faults, watched);
+        let mut report = self.report(&played.world, played.end, seed, start.assumptions.clone());
         durations::forgive(&mut report, &self.findings);
         durations::judge(&mut report, &self.findings, || {
-            let (world, end) = self.run(start, self.delays(seed).swift(), &faults, options.until);
+            let Run { world, end, .. } = run(self.delays(seed).swift(), &faults, false);
             self.report(&world, end, seed, Vec::new())
         });
+        if let Some(laws) = &mut played.laws {
+            let explainer = Explainer::new(self, &played.world, played.end);
+            report
+                .findings
+                .extend(safety::losses(&explainer, laws.deletions()));
+            if has_healed(&faults) && explainer.all_done() {
+                let calm = run(self.delays(seed), &[], false);
+                if Explainer::new(self, &calm.world, calm.end).all_done() {
+                    let states = [&played.world, &calm.world].map(FinalState::of);
+                    safety::compare(laws, played.world.now(), &states[0], &states[1]);
+                }
+            }
+        }
         report.conclude();
-        (world, end, report)
+        (played, report)
     }
 
-    fn run(&self, start: &Start, delays: SeededDelays, faults: &[Fault], until: Duration) -> (World, End) {
+    fn run(
+        &self,
+        start: &Start,
+        delays: SeededDelays,
+        faults: &[Fault],
+        until: Duration,
+        watched: bool,
+    ) -> Run {
         let mut world = start.world.clone();
-        world.forget_history();
+        if !watched {
+            world.forget_history();
+        }
         world.suffer(faults.to_vec());
+        let mut laws = watched.then(|| Laws::of(&world));
         let mut world = self.branch(world, delays);
         let limit = world.epoch() + until;
-        let end = if self.starts() {
-            world.run_until_quiet(limit)
-        } else {
-            End::Quiet
+        let end = match &mut laws {
+            _ if !self.starts() => End::Quiet,
+            None => world.run_until_quiet(limit),
+            Some(laws) => world.run_watched(limit, |world| {
+                laws.look(world);
+                world.server.compact(laws.cursor());
+            }),
         };
-        (world, end)
+        Run { world, end, laws }
     }
 
     /// The world at the end of the nominal schedule, without faults.
     pub(crate) fn nominal_end(&self) -> World {
-        self.run(&self.start(), self.delays(0), &[], HORIZON).0
+        self.run(&self.start(), self.delays(0), &[], HORIZON, false).world
     }
 
     /// The report of a run, without its verdict.
@@ -206,6 +298,8 @@ impl Script {
         Rehearsal {
             report,
             end,
+            broken: Vec::new(),
+            cases: BTreeMap::new(),
             script: self.clone(),
             world,
         }

@@ -34,6 +34,13 @@ pub static RUN_RULES: &[RunRule] = &[
         page: include_str!("../../../docs/rules/runs/livelock.md"),
     },
     RunRule {
+        name: "declared-object-deleted",
+        summary: "kustomize-controller deletes an object that the repository declares",
+        severity: Severity::Error,
+        verdict: Verdict::Hazard,
+        page: include_str!("../../../docs/rules/runs/declared-object-deleted.md"),
+    },
+    RunRule {
         name: "health-timeout",
         summary: "a tier gives up waiting before its objects are healthy",
         severity: Severity::Warning,
