@@ -1,8 +1,8 @@
 //! What must hold for the rehearsal of any repository, as somebody sees it who only watches the API server.
 
-mod laws;
 mod repository;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arbitrary::Unstructured;
@@ -14,16 +14,16 @@ use firstpass_order::OrderGraph;
 use firstpass_rehearse::{Options, Script};
 use firstpass_render::{Repository, render_cluster};
 use firstpass_sim::World;
+use firstpass_sim::laws::{Law, Laws};
 use firstpass_source::{MemoryTree, RepoPath};
 
-use laws::Laws;
 use repository::Plan;
 
 /// How long a revision may take. Whatever a small repository does, it has done by then.
 const LIMIT: Duration = Duration::from_secs(4 * 60 * 60);
 
-/// Rehearsing never panics, gives the same trace twice, and breaks none of [`Laws`], be it on the first pass or when
-/// another revision follows.
+/// Rehearsing never panics, gives the same trace twice, and breaks none of [`Laws`], be it on the first pass, when another
+/// revision follows, or while things go wrong.
 ///
 /// The bytes decide how a small repository looks and what changes in it.
 pub fn rehearse(data: &[u8]) {
@@ -31,6 +31,11 @@ pub fn rehearse(data: &[u8]) {
     let Ok((first, second, seed)) = Plan::draw(&mut bytes) else {
         return;
     };
+    play(&first, &second, seed);
+}
+
+/// Plays, and says how many cases each law had.
+fn play(first: &Plan, second: &Plan, seed: u64) -> BTreeMap<Law, u64> {
     let script = script(first.files());
     let options = Options {
         seed,
@@ -44,12 +49,27 @@ pub fn rehearse(data: &[u8]) {
         "the same seed gives the same trace"
     );
 
+    let troubles = script.faults(&["random=3".to_owned()]).expect("there is always something to strike");
+    let troubled = script.rehearse(&Options {
+        troubles,
+        ..options
+    });
+    assert_eq!(troubled.broken, [], "with faults");
+
     let (mut world, _) = script.set_stage(seed);
-    let mut watch = Watch::default();
-    watch.follow(&mut world, &first);
+    let mut watch = Watch {
+        witness: Witness::default(),
+        laws: Laws::of(&world),
+    };
+    watch.follow(&mut world);
     let after = self::script(second.files());
     world.move_to(Arc::new(after.contents(2)));
-    watch.follow(&mut world, &second);
+    watch.follow(&mut world);
+    let mut cases = watch.laws.cases().clone();
+    for (law, count) in troubled.cases {
+        *cases.entry(law).or_default() += count;
+    }
+    cases
 }
 
 fn script(tree: MemoryTree) -> Script {
@@ -73,7 +93,6 @@ fn script(tree: MemoryTree) -> Script {
 }
 
 /// Somebody who watches a world step by step.
-#[derive(Default)]
 struct Watch {
     witness: Witness,
     laws: Laws,
@@ -81,15 +100,36 @@ struct Watch {
 
 impl Watch {
     /// Plays until it is quiet, and looks after every step.
-    fn follow(&mut self, world: &mut World, plan: &Plan) {
+    fn follow(&mut self, world: &mut World) {
         let limit = world.now() + LIMIT;
-        self.laws.look(world, plan);
-        while world.now() < limit && world.step(limit) {
-            self.laws.look(world, plan);
-            if world.is_quiet() {
-                break;
+        self.laws.look(world);
+        world.run_watched(limit, |world| self.laws.look(world));
+        assert_eq!(self.laws.broken(), []);
+        self.witness.look(&world.server);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Laws that never have anything to look at hold for no reason.
+    #[test]
+    fn every_law_has_cases() {
+        let mut cases: BTreeMap<Law, u64> = BTreeMap::new();
+        for start in 0..60_u8 {
+            let bytes: Vec<u8> = (0..160_u8)
+                .map(|at| at.wrapping_mul(start.wrapping_mul(2).wrapping_add(37)) ^ start)
+                .collect();
+            let Ok((first, second, seed)) = Plan::draw(&mut Unstructured::new(&bytes)) else {
+                continue;
+            };
+            for (law, count) in play(&first, &second, seed) {
+                *cases.entry(law).or_default() += count;
             }
         }
-        self.witness.look(&world.server);
+        for law in Law::ALL {
+            assert!(cases.contains_key(&law), "{} never had a case: {cases:?}", law.text());
+        }
     }
 }

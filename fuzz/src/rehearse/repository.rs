@@ -97,17 +97,6 @@ impl Plan {
         Ok((first, second, seed))
     }
 
-    /// The tiers that a tier depends on, if it is there.
-    pub(super) fn dependencies(&self, tier: &str) -> Option<Vec<String>> {
-        let tier = self.tiers.iter().find(|known| known.name() == tier)?;
-        Some(
-            tier.depends_on
-                .iter()
-                .map(|number| format!("tier-{number}"))
-                .collect(),
-        )
-    }
-
     pub(super) fn files(&self) -> MemoryTree {
         let mut tree = MemoryTree::new();
         let mut cluster = ROOT.to_owned();
