@@ -8,10 +8,12 @@ mod disk;
 mod hazard;
 mod stall;
 
+use std::collections::BTreeSet;
+
 use firstpass_controllers::kustomization::{DependencyState, Obstacle};
-use firstpass_diagnostics::{Finding, Frequency, Location, Severity, Verdict};
+use firstpass_diagnostics::{Finding, Frequency, Location, Severity, TierState, Verdict};
 use firstpass_flux::names;
-use firstpass_object::ObjectId;
+use firstpass_object::{ObjectId, TierName};
 
 use crate::explain::{Explainer, TierView};
 use crate::rehearsal::Script;
@@ -73,6 +75,10 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
         if !is_said {
             findings.push(finding);
         }
+    }
+    if at_rest {
+        let unexplained = unexplained(explainer, &findings);
+        findings.extend(unexplained);
     }
     if explainer.end == firstpass_sim::End::Livelock {
         findings.push(
@@ -246,6 +252,38 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
         findings.push(finding);
     }
     findings
+}
+
+/// Tiers that never come up although no finding says why: a cluster with one of them does not converge.
+fn unexplained(explainer: &Explainer<'_>, findings: &[Finding]) -> Vec<Finding> {
+    let stuck = || {
+        let tiers = explainer.tiers.iter().filter(|view| !view.is_done());
+        tiers.filter(|view| !matches!(view.state, TierState::Suspended | TierState::Unrendered))
+    };
+    let grave = findings
+        .iter()
+        .filter(|finding| finding.verdict >= Some(Verdict::NeverReady));
+    let mut explained: BTreeSet<&TierName> = grave
+        .flat_map(|finding| finding.tier.iter().chain(&finding.blocks))
+        .collect();
+    // Whoever waits for an explained tier is explained by it.
+    loop {
+        let before = explained.len();
+        let waits_for_explained = |view: &&TierView| {
+            let mut tiers = view.waits.iter().flat_map(|wait| &wait.tiers);
+            tiers.any(|tier| explained.contains(tier))
+        };
+        let more: Vec<&TierName> = stuck()
+            .filter(waits_for_explained)
+            .map(|view| &view.name)
+            .collect();
+        explained.extend(more);
+        if explained.len() == before {
+            break;
+        }
+    }
+    let left = stuck().filter(|view| !explained.contains(&view.name));
+    left.map(|view| stall::unexplained(explainer, view)).collect()
 }
 
 /// Flux's own pods need a network.

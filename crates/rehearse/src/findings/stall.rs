@@ -260,6 +260,17 @@ fn dependency_stall(
         )
         .with_why("a suspended tier never becomes Ready on an empty cluster")
         .with_help(format!("resume `{dependency}`, or remove it from `dependsOn`")),
+        (DependencyState::ExpressionFalse, Some(other)) if other.is_done() => never(
+            "never-healthy",
+            format!("the `readyExpr` with which `{tier}` looks at `{dependency}` is never true"),
+        )
+        .with_why(format!(
+            "`{dependency}` is Ready and stays as it is. With `readyExpr` the expression alone decides, and one that fails to evaluate, \
+             such as for a label or a field that is not there, counts as not ready and is tried again for ever"
+        ))
+        .with_help(format!(
+            "correct the expression, or leave it out: then `{dependency}` has to be Ready at the same revision"
+        )),
         // A circle of dependencies alone; others are told where something else closes them.
         _ if in_circle && is_dependency_circle(explainer, tier) => deadlock(
             "dependency-cycle",
@@ -315,6 +326,33 @@ fn unhealthy(
     .with_why(health_text(object, seen, explainer.world))
     .with_help("make it healthy, or leave it out of what the tier waits for")
     .with_related(behind.iter().map(ToString::to_string))
+}
+
+/// A tier that never comes up, for no reason that has words of its own.
+pub(super) fn unexplained(explainer: &Explainer<'_>, view: &TierView) -> Finding {
+    let tier = &view.name;
+    let waits: Vec<String> = view.waits.iter().map(crate::why::waiting_text).collect();
+    let why = match (waits.is_empty(), stall_evidence(explainer, view)) {
+        (true, evidence) => evidence,
+        (false, evidence) => format!("It waits for {}. {evidence}", waits.join(", ")),
+    };
+    let mut finding = never("never-healthy", format!("`{tier}` never comes up"))
+        .with_why(why.trim_end())
+        .with_help("see `--why` for what it waits for")
+        .with_tier(tier)
+        .with_object(&ObjectId::new(
+            names::KUSTOMIZE_GROUP,
+            names::KUSTOMIZATION,
+            Some(&tier.namespace),
+            &tier.name,
+        ))
+        .with_blocks(explainer.blocked_by(tier));
+    finding.location = explainer
+        .script
+        .cluster
+        .tier(tier)
+        .and_then(|tier| tier.location.clone());
+    finding
 }
 
 fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
