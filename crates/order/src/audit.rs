@@ -190,8 +190,8 @@ fn bringers(world: &World<'_>, kind: &GroupKind, versions: &BTreeSet<String>) ->
         let operator = world.operators[triggered.operator].operator;
         found.push(Bringer {
             class: ProviderClass::AfterObject,
-            tier: tier(triggered.trigger.tier),
-            object: Some(triggered.trigger.id().to_string()),
+            tier: triggered.trigger.and_then(|trigger| tier(trigger.tier)),
+            object: Some(triggered.object.to_string()),
             by: Some(operator.name.clone()),
             source: Some(operator.file.clone()),
         });

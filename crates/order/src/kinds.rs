@@ -251,32 +251,38 @@ fn from_start(
 
 fn from_object(world: &World<'_>, tier: TierIndex, before: &Before, triggered: &Triggered<'_>) -> Answer {
     let at = &world.operators[triggered.operator];
-    let trigger = triggered.trigger;
+    let object = &triggered.object;
+    let Some(trigger) = triggered.trigger.or(at.place) else {
+        return Answer::There {
+            from: format!("{}, which is seeded", at.operator.name),
+        };
+    };
     let operator_tier = at.place.map(|place| place.tier);
     let source = &at.operator.file;
     let provider = Provider {
         tier: Some(trigger.tier),
-        object: Some(trigger.id()),
+        object: Some(object.clone()),
         origin: Some(origin_of(trigger)),
         how: How::OperatorObject {
             operator: at.operator.name.clone(),
-            trigger: trigger.id(),
+            trigger: object.clone(),
             trigger_tier: trigger.tier,
             operator_tier,
         },
         source: source.clone(),
     };
-    let mut reported = world.proof_of(&trigger.id());
+    let mut reported = world.proof_of(object);
     if triggered.effect.before_status.is_none() && reported.void.is_none() {
-        let knows = world
-            .knowledge
-            .custom_kind(&trigger.id().group, &trigger.id().kind)
-            .is_some();
-        reported.void = (!knows).then(|| {
-            format!(
-                "nothing is known of how a `{}` reports its health",
-                trigger.id().kind
-            )
+        let knows = world.knowledge.custom_kind(&object.group, &object.kind).is_some();
+        reported.void =
+            (!knows).then(|| format!("nothing is known of how a `{}` reports its health", object.kind));
+    }
+    if trigger.id() != *object {
+        let maker = trigger.id();
+        reported.void = reported.void.or_else(|| {
+            Some(format!(
+                "`{object}` is made at runtime, and `{maker}` can be Ready before it is"
+            ))
         });
     }
     let proofs = [reported, Proof::by(crd_id(&triggered.crd_name))];
@@ -333,7 +339,7 @@ fn brought_together(world: &World<'_>, kind: &GroupKind) -> BTreeSet<GroupKind> 
         let is_same = |other: &Triggered<'_>| {
             triggered
                 .iter()
-                .any(|own| std::ptr::eq(own.effect, other.effect) && own.trigger.id() == other.trigger.id())
+                .any(|own| std::ptr::eq(own.effect, other.effect) && own.object == other.object)
         };
         others.iter().any(is_same)
     });

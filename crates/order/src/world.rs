@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use firstpass_baseline::{Release, ReleaseFacts, Stage};
 use firstpass_flux::HelmRelease;
-use firstpass_knowledge::{Effect, Knowledge, Operator, ReadsOnce, VersionPoint};
+use firstpass_knowledge::{Effect, Knowledge, Operator, ReadsOnce, TemplateScope as Scope, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
 use firstpass_render::{Outcome, RenderedCluster, RenderedObject, Tier};
 use serde_json::Value;
@@ -71,7 +71,10 @@ pub(crate) struct OperatorAt<'a> {
 /// An object that an operator reconciles into a new kind.
 pub(crate) struct Triggered<'a> {
     pub(crate) operator: usize,
-    pub(crate) trigger: Place<'a>,
+    /// The object that it reconciles.
+    pub(crate) object: ObjectId,
+    /// Where that object is applied, or the release or workload that makes it at runtime; `None` if that is seeded.
+    pub(crate) trigger: Option<Place<'a>>,
     pub(crate) effect: &'a Effect,
     /// The name of the CRD that comes of it.
     pub(crate) crd_name: String,
@@ -279,6 +282,23 @@ impl<'a> World<'a> {
         self.operators = operators;
     }
 
+    /// The objects that charts make, with the release; those of seeded releases are there.
+    fn objects_of_charts(&self) -> Vec<(Option<Place<'a>>, Value)> {
+        let of_releases = self.releases.iter().filter_map(|at| {
+            let facts = at.facts.as_ref()?;
+            Some((Some(at.place), facts.objects.clone()))
+        });
+        let seeded = self.stage.releases.iter().filter(|seeded| !seeded.crds_only);
+        let of_seeded = seeded.filter_map(|seeded| {
+            let facts = seeded.release.facts(self.knowledge)?;
+            Some((None, facts.objects))
+        });
+        of_releases
+            .chain(of_seeded)
+            .flat_map(|(place, objects)| objects.into_iter().map(move |object| (place, object)))
+            .collect()
+    }
+
     fn index_effects(&mut self) {
         let mut by_kind: BTreeMap<GroupKind, Vec<Place<'a>>> = BTreeMap::new();
         for (id, places) in &self.by_id {
@@ -298,12 +318,23 @@ impl<'a> World<'a> {
                     self.started.entry(kind).or_default().push((index, effect));
                 }
             }
+            let mut made: Vec<(Option<Place<'a>>, Value)> =
+                at.objects_at_start().map(|made| (at.place, made)).collect();
+            made.extend(self.objects_of_charts());
             for on_object in &at.operator.on_object {
-                let triggers = by_kind
+                let applied = by_kind
                     .iter()
-                    .filter(|(kind, _)| on_object.kind.matches(&kind.group, &kind.kind));
-                for trigger in triggers.flat_map(|(_, places)| places) {
-                    let object = &*trigger.object.object;
+                    .filter(|(kind, _)| on_object.kind.matches(&kind.group, &kind.kind))
+                    .flat_map(|(_, places)| places)
+                    .map(|place| (Some(*place), &*place.object.object));
+                let made = made
+                    .iter()
+                    .map(|(place, object)| (*place, object))
+                    .filter(|(_, object)| {
+                        let id = object.id();
+                        on_object.kind.matches(&id.group, &id.kind) && !self.by_id.contains_key(&id)
+                    });
+                for (trigger, object) in applied.chain(made) {
                     if on_object.when.as_ref().is_some_and(|when| !when.holds(object)) {
                         continue;
                     }
@@ -320,7 +351,8 @@ impl<'a> World<'a> {
                                 .or_default()
                                 .push(Triggered {
                                     operator: index,
-                                    trigger: *trigger,
+                                    object: object.id(),
+                                    trigger,
                                     effect,
                                     crd_name,
                                 });
@@ -340,6 +372,23 @@ impl<'a> World<'a> {
 }
 
 impl OperatorAt<'_> {
+    /// The objects that the operator makes when it starts.
+    fn objects_at_start(&self) -> impl Iterator<Item = Value> + '_ {
+        let effects = self
+            .operator
+            .at_start
+            .iter()
+            .filter(|effect| self.does(effect, &self.values));
+        let templates = effects
+            .flat_map(|effect| &effect.objects)
+            .filter(|template| template.for_each.is_none());
+        let scope = Scope {
+            values: Some(&self.values),
+            ..Scope::default()
+        };
+        templates.flat_map(move |template| template.render_all(&scope))
+    }
+
     /// Whether this release of the operator has an effect, with these values or for this object.
     fn does(&self, effect: &Effect, values: &Value) -> bool {
         effect.range().contains(self.version) && effect.when.as_ref().is_none_or(|when| when.holds(values))
