@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Something that a pod refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PodNeed {
-    /// The object: a ConfigMap, a Secret, a ServiceAccount or a claim.
+    /// The object: a ConfigMap, a Secret, a ServiceAccount, a claim or a class.
     pub(crate) object: ObjectId,
     /// Where the workload names it.
     pub(crate) path: Vec<String>,
@@ -28,6 +28,15 @@ fn is_idle(object: &Value) -> bool {
         || object.at(&["spec", "suspend"]) == Some(&Value::Bool(true))
 }
 
+/// The classes that a pod names, without which none is admitted.
+const CLASSES: [(&str, &str, &str); 2] = [
+    ("scheduling.k8s.io", "PriorityClass", "priorityClassName"),
+    ("node.k8s.io", "RuntimeClass", "runtimeClassName"),
+];
+
+/// The priority classes that every cluster has.
+const BUILT_IN_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
 /// What the pods of a workload cannot start without; optional references are left out.
 pub(crate) fn needs(object: &Value) -> Vec<PodNeed> {
     let Some((pod, prefix)) = pod_spec(object).filter(|_| !is_idle(object)) else {
@@ -35,25 +44,32 @@ pub(crate) fn needs(object: &Value) -> Vec<PodNeed> {
     };
     let namespace = object.namespace();
     let mut found = Vec::new();
-    let mut add = |kind: &str, reference: &Value, name: &str, path: &[&str]| {
-        let optional = reference.get("optional") == Some(&Value::Bool(true));
-        if let Some(name) = reference
-            .text_at(&[name])
-            .filter(|name| !optional && !name.is_empty())
-        {
-            let path = prefix.iter().chain(path).map(|part| (*part).to_owned());
-            found.push(PodNeed {
-                object: ObjectId::new("", kind, namespace, name),
-                path: path.collect(),
-            });
-        }
-    };
-    add(
-        "ServiceAccount",
+    add_reference(
+        &mut found,
+        ("ServiceAccount", namespace),
         pod,
         "serviceAccountName",
+        prefix,
         &["serviceAccountName"],
     );
+    for (group, kind, field) in CLASSES {
+        let named = pod
+            .text_at(&[field])
+            .filter(|name| !name.is_empty() && !BUILT_IN_PRIORITIES.contains(name));
+        found.extend(named.map(|name| {
+            PodNeed {
+                object: ObjectId::new(group, kind, None, name),
+                path: prefix
+                    .iter()
+                    .chain(&[field])
+                    .map(|part| (*part).to_owned())
+                    .collect(),
+            }
+        }));
+    }
+    let mut add = |kind: &str, reference: &Value, name: &str, path: &[&str]| {
+        add_reference(&mut found, (kind, namespace), reference, name, prefix, path);
+    };
     for (index, volume) in pod.items_at(&["volumes"]).iter().enumerate() {
         let at = index.to_string();
         let sources = [
@@ -89,6 +105,28 @@ pub(crate) fn needs(object: &Value) -> Vec<PodNeed> {
         }
     }
     found
+}
+
+/// A reference by name, unless it is optional.
+fn add_reference(
+    found: &mut Vec<PodNeed>,
+    (kind, namespace): (&str, Option<&str>),
+    reference: &Value,
+    name: &str,
+    prefix: &[&str],
+    path: &[&str],
+) {
+    let optional = reference.get("optional") == Some(&Value::Bool(true));
+    if let Some(name) = reference
+        .text_at(&[name])
+        .filter(|name| !optional && !name.is_empty())
+    {
+        let path = prefix.iter().chain(path).map(|part| (*part).to_owned());
+        found.push(PodNeed {
+            object: ObjectId::new("", kind, namespace, name),
+            path: path.collect(),
+        });
+    }
 }
 
 #[cfg(test)]

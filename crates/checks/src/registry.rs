@@ -72,6 +72,8 @@ pub static RULES: &[&Rule] = &[
     &parent_waits_for_child::RULE,
     &claim_waits_for_consumer::RULE,
     &pod_needs_later_tier::RULE,
+    &object_needs_later_tier::RULE,
+    &release_dependency_cycle::RULE,
     &tiers_wait_for_each_other::RULE,
     &source_inside_cluster::RULE,
     &network_missing::RULE,
@@ -86,6 +88,7 @@ pub static RULES: &[&Rule] = &[
     &dependency_suspended::RULE,
     &health_check_missing_object::RULE,
     &service_account_missing::RULE,
+    &pod_class_missing::RULE,
     &storage_class_missing::RULE,
     // Coming up by luck.
     &kind_without_edge::RULE,

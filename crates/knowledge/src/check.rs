@@ -69,6 +69,9 @@ pub(crate) fn check(all: &Knowledge) -> Result<(), Error> {
         def.controller
             .iter()
             .try_for_each(|controller| check.operator(controller))?;
+        def.needs
+            .iter()
+            .try_for_each(|need| check.kinds(std::slice::from_ref(&need.kind)))?;
     }
     for manifest in all.manifests() {
         let check = Check {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::condition::Condition;
+use crate::selector::KindSelector;
 use crate::version::{Version, VersionPoint, VersionRange};
 
 /// Where objects of a kind live.
@@ -78,10 +79,24 @@ pub struct KindDef {
     pub initial_status: Value,
     /// What the controller writes, in order.
     pub status: Vec<StatusWrite>,
+    /// What the controller cannot do without: named status writes come only when all of it is there and healthy.
+    pub needs: Vec<KindNeed>,
     /// Where the facts come from.
     pub source: String,
     /// The data file that says so.
     pub file: String,
+}
+
+/// Another object that an object names and that its controller cannot do without, as an issuer for a certificate.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindNeed {
+    /// The kind of the other object, which lives in the same namespace if its kind has any: `group/Kind`.
+    pub kind: KindSelector,
+    /// The field that holds its name.
+    pub name: String,
+    /// Whether the object asks for it.
+    pub when: Option<Condition>,
 }
 
 impl KindDef {
@@ -169,6 +184,7 @@ struct KindEntry {
     initial_status: Option<Value>,
     ready: Option<ReadyReport>,
     status: Option<Vec<StatusWrite>>,
+    needs: Vec<KindNeed>,
     source: Option<String>,
 }
 
@@ -295,6 +311,7 @@ impl KindGroup {
                 controller: entry.controller.or_else(|| controller.clone()),
                 initial_status: entry.initial_status.unwrap_or_else(|| initial_status.clone()),
                 status: own.unwrap_or_else(|| shared_writes.clone()),
+                needs: entry.needs,
                 source: entry.source.unwrap_or_else(|| source.clone()),
                 file: file.to_owned(),
             }

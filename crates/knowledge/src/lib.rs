@@ -33,7 +33,7 @@ pub use chart::{Chart, ChartKinds, CrdMode, CrdsPolicy, chart_name};
 pub use condition::{Condition, lookup};
 pub use distribution::{Brings, Distribution, FluxRelease, Manifest};
 pub use file::Error;
-pub use kind::{KindDef, Scope, ServedVersion, StatusWrite, WaitProof};
+pub use kind::{KindDef, KindNeed, Scope, ServedVersion, StatusWrite, WaitProof};
 pub use lifecycle::{Deprecation, Support, SupportedRelease};
 pub use operator::{Effect, IfEmpty, KindTemplate, OnObject, Operator, ReadsOnce};
 pub use parts::{FailurePolicy, ObjectTemplate, Webhook, WebhookKind, Workload, WorkloadKind};

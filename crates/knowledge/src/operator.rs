@@ -189,6 +189,7 @@ impl KindTemplate {
             controller: None,
             initial_status: Value::Null,
             status: Vec::new(),
+            needs: Vec::new(),
             source: String::new(),
             file: String::new(),
         })

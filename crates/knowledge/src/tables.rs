@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::Value;
 
 use crate::chart::{Chart, CrdMode, CrdsPolicy, chart_name};
+use crate::condition::lookup;
 use crate::distribution::{Distribution, FluxRelease, Manifest};
 use crate::file::{Error, File};
-use crate::kind::KindDef;
+use crate::kind::{KindDef, Scope as KindScope};
 use crate::lifecycle::{Deprecation, Support};
 use crate::operator::{Effect, Operator};
 use crate::parts::Workload;
@@ -296,6 +298,30 @@ impl Knowledge {
     /// What is known of a kind, wherever it comes from.
     pub fn custom_kind(&self, group: &str, kind: &str) -> Option<&KindDef> {
         self.kinds.get(group)?.get(kind)
+    }
+
+    /// The objects that an object names and that its controller cannot do without.
+    pub fn needs_of(&self, object: &Value) -> Vec<ObjectId> {
+        let id = object.id();
+        let needs = self
+            .custom_kind(&id.group, &id.kind)
+            .map_or(&[][..], |def| &def.needs);
+        let wanted = needs
+            .iter()
+            .filter(|need| need.when.as_ref().is_none_or(|when| when.holds(object)));
+        wanted
+            .filter_map(|need| {
+                let name = lookup(object, &need.name)?
+                    .as_str()
+                    .filter(|name| !name.is_empty())?;
+                let def = self.custom_kind(need.kind.group()?, need.kind.kind()?)?;
+                let namespace = id
+                    .namespace
+                    .as_deref()
+                    .filter(|_| def.scope == KindScope::Namespaced);
+                Some(ObjectId::new(&def.group, &def.kind, namespace, name))
+            })
+            .collect()
     }
 
     /// The kinds that are known of a group.

@@ -3,7 +3,7 @@
 
 /// The parts of a graph in which every node reaches every other, each sorted, in order of their first node. Single nodes
 /// count only if they have an edge to themselves.
-pub(crate) fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut search = Search::new(edges);
     for node in 0..edges.len() {
         search.visit(node);

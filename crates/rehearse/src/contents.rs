@@ -231,9 +231,11 @@ impl Contents for RepositoryContents {
         !self.operators.contains(operator)
     }
 
-    /// Storage classes and accounts are brought by manifests and by charts; without charts, all that there are can be seen.
+    /// Classes and accounts are brought by manifests and by charts; without charts, all that there are can be seen.
     fn rules_out(&self, id: &ObjectId) -> bool {
-        let is_seen = id.is("storage.k8s.io", "StorageClass") || id.is("", "ServiceAccount");
+        let is_seen = id.is("storage.k8s.io", "StorageClass")
+            || id.is("scheduling.k8s.io", "PriorityClass")
+            || id.is("", "ServiceAccount");
         is_seen && self.only_manifests && !self.brings(id)
     }
 

@@ -137,12 +137,9 @@ impl Bringers<'_> {
 
     /// The tiers that an unhealthy object waits for.
     fn behind_health(&self, id: &ObjectId) -> BTreeSet<TierName> {
-        let Some(namespace) = &id.namespace else {
-            return BTreeSet::new();
-        };
-        let name = TierName::new(namespace, &id.name);
         if id.is(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION) {
-            return BTreeSet::from([name]);
+            let namespace = id.namespace.clone().unwrap_or_default();
+            return BTreeSet::from([TierName::new(namespace, &id.name)]);
         }
         // What is there already is not waited for: its tier has done what it has to do.
         let behind = self.behind(id);
@@ -181,6 +178,10 @@ impl Bringers<'_> {
                 }
                 Some(ClaimWait::Volume { .. }) | None => Vec::new(),
             };
+        }
+        let needed = self.world.operators.waits_of(id);
+        if !needed.is_empty() {
+            return needed;
         }
         let release = id
             .is(names::HELM_GROUP, names::HELM_RELEASE)
@@ -280,6 +281,11 @@ pub(crate) fn health_text(id: &ObjectId, seen: &str, world: &World) -> String {
     }
     if world.server.object(id).is_none() {
         return "it does not exist".to_owned();
+    }
+    let needed = world.operators.waits_of(id);
+    if !needed.is_empty() {
+        let names: Vec<String> = needed.iter().map(|object| format!("`{object}`")).collect();
+        return format!("its controller waits for {}", names.join(", "));
     }
     let health = firstpass_controllers::readiness::health(id, &world.server, world.settings().flux);
     let ready = world.server.object(id).and_then(|object| {

@@ -24,12 +24,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = &input.graph.tiers;
-    let mut places: BTreeMap<ObjectId, Vec<TierIndex>> = BTreeMap::new();
-    for (tier, object) in input.cluster.objects() {
-        if let Some(index) = tiers.find(&tier.name) {
-            places.entry(object.id()).or_default().push(index);
-        }
-    }
+    let places = places(input);
     let mut findings = Vec::new();
     for tier in tiers.indices() {
         let Some(rendered) = input.tier(tier) else {
@@ -50,6 +45,20 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
+/// The tiers that apply each object.
+pub(crate) type Places = BTreeMap<ObjectId, Vec<TierIndex>>;
+
+/// Where each object of the cluster is applied.
+pub(crate) fn places(input: &CheckInput<'_>) -> Places {
+    let mut places = Places::new();
+    for (tier, object) in input.cluster.objects() {
+        if let Some(index) = input.graph.tiers.find(&tier.name) {
+            places.entry(object.id()).or_default().push(index);
+        }
+    }
+    places
+}
+
 /// Whether a tier is Ready only when the object is.
 pub(crate) fn is_waited_for(input: &CheckInput<'_>, tier: TierIndex, object: &ObjectId) -> bool {
     match &input.graph.tiers.node(tier).gate {
@@ -60,7 +69,11 @@ pub(crate) fn is_waited_for(input: &CheckInput<'_>, tier: TierIndex, object: &Ob
 }
 
 /// The tier that brings something, if all that do begin only when `tier` is Ready.
-fn only_behind(input: &CheckInput<'_>, tier: TierIndex, brought_by: &[TierIndex]) -> Option<TierIndex> {
+pub(crate) fn only_behind(
+    input: &CheckInput<'_>,
+    tier: TierIndex,
+    brought_by: &[TierIndex],
+) -> Option<TierIndex> {
     let waits = |from: &TierIndex| {
         *from != tier && input.graph.tiers.before(*from).certainty(tier) == Some(Certainty::Ready)
     };

@@ -43,6 +43,8 @@ pub struct OperatorController {
     done: BTreeSet<EffectKey>,
     /// Status writes that wait for an effect.
     blocked: BTreeMap<ObjectId, Vec<StatusAct>>,
+    /// Objects that others cannot do without and that are not there or not healthy, with those others.
+    awaited: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
     /// Objects whose status is being written, in which generation.
     reported: BTreeMap<ObjectId, i64>,
     /// What comes back when somebody deletes it, and who brings it.
@@ -301,6 +303,7 @@ impl OperatorController {
     fn observe_deletion(&mut self, id: &ObjectId, context: &mut Context<'_>) {
         self.reported.remove(id);
         self.blocked.remove(id);
+        self.stop_waiting(id);
         let Some((instance, object)) = self.kept.get(id).cloned() else {
             return;
         };
@@ -329,6 +332,9 @@ impl Controller for OperatorController {
         }
         if id.is("", "PersistentVolumeClaim") && old.is_none() {
             self.unblock_disk(&id, context);
+        }
+        if new.is_some() {
+            self.unblock_those_who_need(&id, context);
         }
         match new {
             None => self.observe_deletion(&id, context),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::{Request, Target};
 use firstpass_knowledge::{KindDef, StatusWrite, TemplateScope};
+use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -82,6 +83,19 @@ impl OperatorController {
             self.blocked.entry(id).or_default().push(act);
             return;
         }
+        self.stop_waiting(&id);
+        let missing = match &step.name {
+            Some(_) => missing(&object, context),
+            None => Vec::new(),
+        };
+        if !missing.is_empty() {
+            patch_waiting(step, &object, &missing, context);
+            for other in missing {
+                self.awaited.entry(other).or_default().insert(id.clone());
+            }
+            self.blocked.entry(id).or_default().push(act);
+            return;
+        }
         if step.when.as_ref().is_none_or(|when| when.holds(&object)) {
             patch_status(step, &object, context);
         }
@@ -114,6 +128,31 @@ impl OperatorController {
         }
     }
 
+    /// What an object cannot do without and still waits for.
+    pub fn waits_of(&self, id: &ObjectId) -> Vec<ObjectId> {
+        let awaited = self.awaited.iter().filter(|(_, others)| others.contains(id));
+        awaited.map(|(other, _)| other.clone()).collect()
+    }
+
+    pub(super) fn stop_waiting(&mut self, id: &ObjectId) {
+        self.awaited.retain(|_, others| {
+            others.remove(id);
+            !others.is_empty()
+        });
+    }
+
+    /// Something that others cannot do without is there, or has changed.
+    pub(super) fn unblock_those_who_need(&mut self, id: &ObjectId, context: &Context<'_>) {
+        let waiting: Vec<ObjectId> = self.awaited.get(id).into_iter().flatten().cloned().collect();
+        for act in waiting
+            .iter()
+            .filter_map(|object| self.blocked.remove(object))
+            .flatten()
+        {
+            self.timers.set(context.now, Act::Status(act));
+        }
+    }
+
     /// A claim is there: the status of the DataVolume that it belongs to may wait for it.
     pub(super) fn unblock_disk(&mut self, claim: &ObjectId, context: &Context<'_>) {
         let volume = ObjectId {
@@ -132,6 +171,46 @@ fn waits_for_its_claim(status: &str, object: &Value, context: &Context<'_>) -> b
     let is_disk = object.kind() == DATA_VOLUME && firstpass_object::group_of(object.api_version()) == CDI;
     let claim = ObjectId::new("", "PersistentVolumeClaim", object.namespace(), object.name());
     is_disk && status == "succeeded" && context.server.object(&claim).is_none()
+}
+
+/// What an object's controller cannot do without and does not have: another object that is to come, or is not healthy yet.
+/// What nothing brings is taken to be there.
+fn missing(object: &Value, context: &Context<'_>) -> Vec<ObjectId> {
+    let needs = context.knowledge.needs_of(object).into_iter();
+    needs
+        .filter(|need| match context.server.object(need) {
+            Some(_) => {
+                let health = crate::readiness::health(need, context.server, context.settings.flux);
+                health.status != StatusKind::Current
+            }
+            None => context.contents.brings(need),
+        })
+        .collect()
+}
+
+/// A controller that reports Ready says that it is not, and for what it waits.
+fn patch_waiting(step: &StatusWrite, object: &Value, missing: &[ObjectId], context: &mut Context<'_>) {
+    let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let message = format!("waiting for {}", names.join(", "));
+    let known = object
+        .condition("Ready")
+        .and_then(|ready| ready.text_at(&["message"]));
+    let reports_ready = step.set["conditions"]
+        .as_array()
+        .is_some_and(|list| list.iter().any(|condition| condition["type"] == "Ready"));
+    if !reports_ready || known == Some(&message) {
+        return;
+    }
+    let ready = serde_json::json!({
+        "type": "Ready", "status": "False", "reason": "Waiting", "message": message,
+        "lastTransitionTime": context.now.timestamp(),
+    });
+    let request = Request::PatchStatus {
+        target: Target::of(object),
+        patch: serde_json::json!({ "conditions": [ready] }),
+        manager: "operator".into(),
+    };
+    let _gone_meanwhile = context.server.call(&request);
 }
 
 fn patch_status(step: &StatusWrite, object: &Value, context: &mut Context<'_>) {

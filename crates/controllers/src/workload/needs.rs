@@ -8,11 +8,20 @@ use serde_json::Value;
 /// What a workload's pods need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// ConfigMaps, Secrets, ServiceAccounts: without them no container starts.
+    /// ConfigMaps, Secrets, ServiceAccounts, classes: without them no container starts.
     pub(crate) objects: BTreeSet<ObjectId>,
     /// Claims that the pods mount, and by that consume.
     pub(crate) claims: BTreeSet<ObjectId>,
 }
+
+/// The classes that a pod names, without which none is admitted.
+const CLASSES: [(&str, &str, &str); 2] = [
+    ("scheduling.k8s.io", "PriorityClass", "priorityClassName"),
+    ("node.k8s.io", "RuntimeClass", "runtimeClassName"),
+];
+
+/// The priority classes that every cluster has.
+const BUILT_IN_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 /// The pod template of a workload, or the pod itself.
 pub(crate) fn pod_spec(workload: &Value) -> Option<&Value> {
@@ -85,6 +94,14 @@ pub(crate) fn of(workload: &Value) -> Needs {
         .filter(|name| !name.is_empty())
     {
         needs.objects.insert(id("ServiceAccount", name));
+    }
+    for (group, kind, field) in CLASSES {
+        let named = spec
+            .text_at(&[field])
+            .filter(|name| !name.is_empty() && !BUILT_IN_PRIORITIES.contains(name));
+        needs
+            .objects
+            .extend(named.map(|name| ObjectId::new(group, kind, None, name)));
     }
     let containers = spec
         .items_at(&["containers"])
