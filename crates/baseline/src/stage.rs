@@ -129,6 +129,14 @@ impl Stage {
         }
     }
 
+    /// Whose Kubernetes it is, for sentences: `k3s`, or that it is nobody's.
+    pub fn distribution_text(&self) -> &str {
+        match self.distribution.as_str() {
+            "none" => "Kubernetes without a distribution",
+            name => name,
+        }
+    }
+
     /// Kubernetes' minor version as a number: 36 for `1.36`.
     pub fn kubernetes_minor(&self) -> u16 {
         self.kubernetes

@@ -79,7 +79,7 @@ fn finding(input: &CheckInput<'_>) -> Option<Finding> {
     let why = format!(
         "{} brings no network plugin, and no bootstrap stage of the repository installs one. Pods that are not on the host's network, \
          Flux's among them, stay Pending, so nothing is ever applied",
-        stage.distribution
+        stage.distribution_text()
     );
     let help = "install the network plugin before Flux (a helmfile below `bootstrap/` is found), or say under `baseline` in \
                 firstpass.yaml what is there";

@@ -292,7 +292,7 @@ fn no_network(script: &Script) -> Finding {
         "network-missing",
         Severity::Error,
         Some(Verdict::NeverReady),
-        format!("nothing ever starts: {} brings no network plugin, and no bootstrap stage installs one", script.stage.distribution),
+        format!("nothing ever starts: {} brings no network plugin, and no bootstrap stage installs one", script.stage.distribution_text()),
     )
     .with_why("Flux runs in pods, and pods stay pending until a node has a network")
     .with_help("install the network plugin before Flux, and list that under `baseline.bootstrap` in `firstpass.yaml`")
