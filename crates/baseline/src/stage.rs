@@ -36,6 +36,8 @@ pub struct Stage {
     pub objects: Vec<(Arc<Value>, String)>,
     /// Custom kinds that are served.
     pub kinds: BTreeMap<GroupKind, StagedKind>,
+    /// Kinds that this Flux could serve, and the component of each that is not installed.
+    pub left_out: BTreeMap<GroupKind, &'static str>,
     /// Files of the repository that seed something.
     pub seeded_by: Vec<String>,
     /// Whether a bootstrap stage holds something that cannot be seen: kinds may come from there.
@@ -96,6 +98,7 @@ impl Stage {
             releases: Vec::new(),
             objects: Vec::new(),
             kinds: BTreeMap::new(),
+            left_out: BTreeMap::new(),
             seeded_by: Vec::new(),
             has_unknown_parts: false,
             assumptions: Vec::new(),
@@ -163,6 +166,11 @@ impl Stage {
                 let Some((group, kind)) = name.split_once('/') else {
                     continue;
                 };
+                let components = cluster.settings.components.as_ref();
+                if let Some(component) = components.and_then(|components| components.lacks(group, kind)) {
+                    self.left_out.insert(GroupKind::new(group, kind), component);
+                    continue;
+                }
                 let staged = StagedKind {
                     plural: plural_of(kind),
                     namespaced: true,

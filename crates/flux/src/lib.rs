@@ -14,6 +14,7 @@
 pub mod names;
 
 mod artifact_generator;
+mod components;
 mod duration;
 mod fields;
 mod helm_release;
@@ -24,6 +25,7 @@ mod source;
 mod version;
 
 pub use artifact_generator::{Artifact, ArtifactGenerator, Copy, GeneratorSource};
+pub use components::{Components, DEFAULT_COMPONENTS, SaidBy, component_of};
 pub use duration::{Duration, InvalidDuration};
 pub use fields::{FieldProblem, Read};
 pub use helm_release::{

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Duration, FluxVersion};
+use crate::{Components, Duration, FluxVersion};
 
 /// Which controller a flag belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +79,8 @@ pub struct SettingsProblem {
 pub struct ControllerSettings {
     /// The release.
     pub flux: FluxVersion,
+    /// The controllers that are installed; `None` where nothing says which, and all are taken to be there.
+    pub components: Option<Components>,
     /// `--concurrent` of kustomize-controller (F-1100).
     pub kustomize_concurrent: u32,
     /// `--concurrent` of helm-controller.
@@ -199,6 +201,7 @@ impl ControllerSettings {
     pub fn new(flux: FluxVersion) -> ControllerSettings {
         ControllerSettings {
             flux,
+            components: None,
             kustomize_concurrent: 4,
             helm_concurrent: 4,
             source_concurrent: 2,

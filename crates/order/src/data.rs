@@ -3,7 +3,7 @@
 use firstpass_object::ObjectId;
 use firstpass_render::MadeBy;
 
-use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::need::{Answer, Hint, How, Need, Needed, Provider};
 use crate::tiers::{Before, Certainty, TierIndex};
 use crate::world::{Place, World, origin_of};
 
@@ -86,7 +86,7 @@ fn from_elsewhere(world: &World<'_>, tier: TierIndex, before: &Before, object: &
             let Some(from) = world.tiers.find(name) else {
                 return Answer::Nobody {
                     provable: false,
-                    hint: Some(format!("made from `{maker}`")),
+                    hint: Some(Hint::new(format!("made from `{maker}`"))),
                 };
             };
             let place = world

@@ -2,7 +2,7 @@
 
 use firstpass_object::ObjectId;
 
-use crate::need::{Answer, Need, Needed};
+use crate::need::{Answer, Hint, Need, Needed};
 use crate::tiers::{Before, Gate, TierIndex};
 use crate::world::World;
 
@@ -59,7 +59,7 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, target: &ObjectId
     let provable = never_a_kind(target) || world.unknowns.is_empty() && nobody_else_makes(world, target);
     Answer::Nobody {
         provable,
-        hint: near_miss(world, target),
+        hint: near_miss(world, target).map(Hint::new),
     }
 }
 

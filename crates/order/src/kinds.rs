@@ -7,7 +7,7 @@ use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use firstpass_schema::Served;
 
 use crate::answer::Proof;
-use crate::need::{Answer, How, Need, Needed, Provider};
+use crate::need::{Answer, Hint, How, Need, Needed, Provider};
 use crate::tiers::{Before, TierIndex};
 use crate::world::{OperatorAt, Place, ReleaseAt, Triggered, World, listed, origin_of};
 
@@ -69,7 +69,7 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, kind: &GroupKind,
             );
             return Answer::Nobody {
                 provable: true,
-                hint: Some(hint),
+                hint: Some(Hint::of_version(hint)),
             };
         }
     }
@@ -120,7 +120,7 @@ fn built_in(world: &World<'_>, kind: &GroupKind, version: &str) -> Option<Answer
     let refused = |hint: String| {
         Some(Answer::Nobody {
             provable: true,
-            hint: Some(hint),
+            hint: Some(Hint::of_version(hint)),
         })
     };
     match firstpass_schema::served(&kind.group, version, &kind.kind, minor) {
@@ -158,7 +158,7 @@ fn from_manifest(
         let hint = format!("`{}` serves {} only, not {version}", place.id(), names.join(", "));
         return Answer::Nobody {
             provable: true,
-            hint: Some(hint),
+            hint: Some(Hint::of_version(hint)),
         };
     }
     let proofs = [Proof::by(place.id())];
@@ -176,7 +176,7 @@ fn from_release(
     if let Some(hint) = dropped_by_chart(at, kind, version) {
         return Answer::Nobody {
             provable: true,
-            hint: Some(hint),
+            hint: Some(Hint::of_version(hint)),
         };
     }
     let mut proofs = vec![Proof::by(at.id.clone())];
@@ -362,6 +362,9 @@ pub(crate) fn crd_id(name: &str) -> ObjectId {
 
 /// Nobody brings the kind. That is proven only if everything that could was seen.
 fn nobody(world: &World<'_>, kind: &GroupKind) -> Answer {
+    if let Some(answer) = without_component(world, kind) {
+        return answer;
+    }
     use firstpass_knowledge::Provider;
     let providers = world.knowledge.providers_of(&kind.group, &kind.kind);
     // An operator that makes kinds of any name says nothing about this one.
@@ -385,8 +388,25 @@ fn nobody(world: &World<'_>, kind: &GroupKind) -> Answer {
         .collect();
     names.sort_unstable();
     names.dedup();
-    let hint = (!names.is_empty()).then(|| format!("known to come with {}", names.join(", ")));
+    let hint = (!names.is_empty()).then(|| Hint::new(format!("known to come with {}", names.join(", "))));
     let provable =
         world.unknowns.is_empty() && (!providers.is_empty() || world.unknowns.workloads.is_empty());
     Answer::Nobody { provable, hint }
+}
+
+/// A kind of a component of Flux that is not installed. Nothing but what cannot be seen at all would bring it.
+fn without_component(world: &World<'_>, kind: &GroupKind) -> Option<Answer> {
+    let component = world.stage.left_out.get(kind)?;
+    let components = world.cluster.settings.components.as_ref()?;
+    let unknowns = &world.unknowns;
+    Some(Answer::Nobody {
+        provable: unknowns.tiers.is_empty() && unknowns.makers.is_empty(),
+        hint: Some(Hint {
+            says: format!(
+                "it comes with {component}, which {} does not name",
+                components.said_by()
+            ),
+            remedy: Some(components.how_to_add(component)),
+        }),
+    })
 }

@@ -35,7 +35,7 @@ use firstpass_render::RenderedCluster;
 
 pub use audit::{Audit, Bringer, KindAudit, KindUse, ProviderClass};
 pub use list::{HandList, ListEntry, ListForm, ListProblem, Reason, find_list};
-pub use need::{Answer, Blocked, How, Need, Needed, Provider};
+pub use need::{Answer, Blocked, Hint, How, Need, Needed, Provider};
 pub use scc::cycles;
 pub use sources::misnamed_source;
 pub use tiers::{Before, Certainty, Gate, TierGraph, TierIndex, TierNode};

@@ -65,6 +65,32 @@ pub enum Needed {
     },
 }
 
+/// What is known of something that nobody brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The fact, as the end of a sentence.
+    pub says: String,
+    /// What to do about it, where it is not simply to bring the thing.
+    pub remedy: Option<String>,
+}
+
+impl Hint {
+    pub(crate) fn new(says: impl Into<String>) -> Hint {
+        Hint {
+            says: says.into(),
+            remedy: None,
+        }
+    }
+
+    /// The kind is served, but not in the version that was asked for.
+    pub(crate) fn of_version(says: impl Into<String>) -> Hint {
+        Hint {
+            remedy: Some("write the objects in a version that is served".to_owned()),
+            ..Hint::new(says)
+        }
+    }
+}
+
 /// What is known about a need.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -106,7 +132,7 @@ pub enum Answer {
         /// Whether the repository proves that; otherwise something unseen may bring it.
         provable: bool,
         /// What would, or what is wrong with the request.
-        hint: Option<String>,
+        hint: Option<Hint>,
     },
 }
 

@@ -270,7 +270,7 @@ fn because(answer: &Answer) -> Option<String> {
             }
             .to_owned(),
         ),
-        Answer::Nobody { hint, .. } => hint.clone(),
+        Answer::Nobody { hint, .. } => hint.as_ref().map(|hint| hint.says.clone()),
     }
 }
 

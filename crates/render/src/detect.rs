@@ -2,8 +2,8 @@
 
 use firstpass_diagnostics::Assumption;
 use firstpass_flux::{
-    Controller, ControllerSettings, FluxInstance, FluxVersion, Kustomization, KustomizeGate, Patch,
-    SourceName,
+    Components, Controller, ControllerSettings, FluxInstance, FluxVersion, Kustomization, KustomizeGate,
+    Patch, SaidBy, SourceName,
 };
 use firstpass_object::ObjectExt;
 use firstpass_source::RepoPath;
@@ -26,6 +26,7 @@ pub(crate) fn detect(repository: &Repository, entry: &Entry, options: &Options, 
     let mut assumptions = Vec::new();
     let version = version(repository, entry, options, tiers, &mut assumptions);
     let mut settings = ControllerSettings::new(version.clamped());
+    settings.components = components(repository, entry);
     let mut explicit_gate = false;
     let mut take = |settings: &mut ControllerSettings, controller: Controller, args: &[String]| {
         explicit_gate |= args
@@ -106,6 +107,22 @@ fn version(
     FluxVersion::NEWEST
 }
 
+/// The controllers that are installed: those of the FluxInstance, or of the bootstrap's own manifests.
+fn components(repository: &Repository, entry: &Entry) -> Option<Components> {
+    if let Some(instance) = instance_of(repository, entry) {
+        return Some(Components::new(&instance.components, SaidBy::Instance));
+    }
+    let (file, head) = components_head(repository, entry)?;
+    let line = head
+        .lines()
+        .find_map(|line| line.strip_prefix("# Components: "))?;
+    let names: Vec<String> = line.split(',').map(|name| name.trim().to_owned()).collect();
+    Some(Components::new(
+        &names,
+        SaidBy::Bootstrap(file.as_str().to_owned()),
+    ))
+}
+
 /// The FluxInstance that syncs the entry, or the only description that lies below it.
 fn instance_of<'r>(repository: &'r Repository, entry: &'r Entry) -> Option<&'r FluxInstance> {
     if let Sync::Instance { instance, .. } = &entry.sync {
@@ -155,14 +172,20 @@ fn installed_version(repository: &Repository, entry: &Entry) -> Option<FluxVersi
 
 /// `# Flux Version: v2.9.3` at the head of the bootstrap's own manifests.
 fn components_version(repository: &Repository, entry: &Entry) -> Option<FluxVersion> {
-    let file = entry.directory.join_clamped("flux-system/gotk-components.yaml");
-    let bytes = repository.tree().read(&file).ok()?;
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES_MAX)]).into_owned();
+    let (_, head) = components_head(repository, entry)?;
     let markers = ["# Flux Version: ", "app.kubernetes.io/version: "];
     markers.iter().find_map(|marker| {
         let line = head.lines().find(|line| line.contains(marker))?;
         line.rsplit(' ').next()?.parse().ok()
     })
+}
+
+/// The bootstrap's own manifests, and how they begin.
+fn components_head(repository: &Repository, entry: &Entry) -> Option<(RepoPath, String)> {
+    let file = entry.directory.join_clamped("flux-system/gotk-components.yaml");
+    let bytes = repository.tree().read(&file).ok()?;
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES_MAX)]).into_owned();
+    Some((file, head))
 }
 
 /// A tier that installs Flux from its published manifests, by tag.

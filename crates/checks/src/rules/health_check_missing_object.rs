@@ -39,8 +39,8 @@ fn finding(input: &CheckInput<'_>, cause: &Cause<'_>) -> Option<Finding> {
         .map(|tier| tier.kustomization.spec.timeout().to_string())
         .unwrap_or_default();
     let near = hint
-        .as_deref()
-        .map(|hint| format!("; {hint}"))
+        .as_ref()
+        .map(|hint| format!("; {}", hint.says))
         .unwrap_or_default();
     let why = format!(
         "Flux looks for the object until the timeout ({timeout}) and then fails the tier with `{target} status: \
@@ -48,7 +48,10 @@ fn finding(input: &CheckInput<'_>, cause: &Cause<'_>) -> Option<Finding> {
     );
     let help = match hint {
         Some(hint) => {
-            format!("correct the name under `healthChecks`: {hint}. Or use `wait: true`, which needs no list")
+            format!(
+                "correct the name under `healthChecks`: {}. Or use `wait: true`, which needs no list",
+                hint.says
+            )
         }
         None => "name an object that the tier applies, or use `wait: true`, which needs no list".to_owned(),
     };

@@ -40,8 +40,8 @@ fn finding(input: &CheckInput<'_>, cause: &Cause<'_>) -> Option<Finding> {
     let others = if *provable { "" } else { " that firstpass can see" };
     let message = format!("nothing{others} brings the kind `{}` of `{group}`", kind.kind);
     let known = hint
-        .as_deref()
-        .map(|hint| format!("; {hint}"))
+        .as_ref()
+        .map(|hint| format!("; {}", hint.says))
         .unwrap_or_default();
     let why = if *provable {
         format!(
@@ -54,14 +54,14 @@ fn finding(input: &CheckInput<'_>, cause: &Cause<'_>) -> Option<Finding> {
             "no CRD, no known chart and no known operator of this cluster brings it; something unseen may{known}"
         )
     };
-    let help = match hint {
-        Some(hint) if hint.contains("serve") => "write the objects in a version that is served".to_owned(),
-        _ => format!(
+    let remedy = hint.as_ref().and_then(|hint| hint.remedy.clone());
+    let help = remedy.unwrap_or_else(|| {
+        format!(
             "bring the CRD in a tier before `{tier}`, or list what is there before Flux under `baseline` in firstpass.yaml. \
              Objects: {}",
             wording::objects(&cause.objects())
-        ),
-    };
+        )
+    });
     let finding = cause.finding(input, &RULE, message).with_why(why).with_help(help);
     let blocks = input.blocked_by(cause.tier, false);
     Some(missing::weigh(finding.with_blocks(blocks), *provable))

@@ -39,8 +39,8 @@ fn finding(input: &CheckInput<'_>, cause: &Cause<'_>) -> Option<Finding> {
         return None;
     };
     let hint = hint
-        .as_deref()
-        .map(|hint| format!("; {hint}"))
+        .as_ref()
+        .map(|hint| format!("; {}", hint.says))
         .unwrap_or_default();
     let why = format!(
         "a `substituteFrom` entry without `optional: true` has to exist before anything of `{tier}` is built{hint}. A cold \
