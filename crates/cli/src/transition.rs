@@ -1,8 +1,9 @@
 //! The third level of the gate: a cluster at the revision before takes the one at hand.
 
+use firstpass_diagnostics::duration_text;
 use firstpass_rehearse::{Gap, Script, Transition};
 use firstpass_render::Entry;
-use firstpass_report::{GateTest, Outcome, duration_of, said_of};
+use firstpass_report::{GateTest, Outcome, said_of};
 
 use crate::args::{Common, FailOn, FromArgs, GateArgs, ReportFormat};
 use crate::exit::{Exit, Failure};
@@ -93,7 +94,7 @@ fn judge(transition: &Transition, fail_on: FailOn) -> (Outcome, String) {
 fn in_words(gap: &Gap) -> String {
     let Gap { object, window_s } = gap;
     match window_s {
-        Some(seconds) => format!("{object} is deleted and missing for {}", duration_of(*seconds)),
+        Some(seconds) => format!("{object} is deleted and missing for {}", duration_text(*seconds)),
         None => format!("{object} is deleted and does not come back"),
     }
 }

@@ -16,7 +16,7 @@ fn pages() -> Vec<(PathBuf, PathBuf)> {
         (root.join("README.md"), root.clone()),
         (root.join("docs/ci.md"), home.clone()),
     ];
-    let verbs = ["graph", "audit", "order"].map(|verb| root.join(format!("docs/{verb}.md")));
+    let verbs = ["rehearse", "graph", "audit", "order"].map(|verb| root.join(format!("docs/{verb}.md")));
     pages.extend(verbs.into_iter().map(|page| (page, home.clone())));
     #[expect(clippy::disallowed_methods, reason = "the test lists its pages")]
     let stories = std::fs::read_dir(home.join("stories")).unwrap();

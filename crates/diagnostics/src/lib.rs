@@ -5,11 +5,13 @@
 //! The shape of [`Report`] is a contract: people's scripts read it. Its JSON Schema is `schemas/report.schema.json`.
 //! Absent on purpose: how anything looks on a terminal.
 
+mod duration;
 mod finding;
 mod gate;
 mod report;
 mod sampled;
 
+pub use duration::duration_text;
 pub use finding::{Finding, Location, ObjectRef, Severity, Side, Verdict};
 pub use gate::{BlastRadius, Proof, ProofLevel};
 pub use report::{

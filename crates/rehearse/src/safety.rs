@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstpass_apiserver::Time;
 use firstpass_controllers::kustomization::InventoryEntry;
-use firstpass_diagnostics::{Finding, Location, Severity, Verdict};
+use firstpass_diagnostics::{Finding, Location, Severity, Verdict, duration_text};
 use firstpass_flux::names;
 use firstpass_object::{ObjectExt, ObjectId, TierName, group_of};
 use firstpass_sim::World;
@@ -123,8 +123,8 @@ pub(crate) fn losses(explainer: &Explainer<'_>, deletions: &[Deletion]) -> Vec<F
         .with_tier(by)
         .with_object(&id)
         .with_why(format!(
-            "at {:.1} s `{by}` deleted it {way}; what it held, and what hangs on it, is gone",
-            explainer.seconds(deletion.at)
+            "at {} `{by}` deleted it {way}; what it held, and what hangs on it, is gone",
+            duration_text(explainer.seconds(deletion.at))
         ))
         .with_help("let one Flux Kustomization declare it, and mark what must outlive a mistake with `kustomize.toolkit.fluxcd.io/prune: disabled`");
         finding.location = explainer

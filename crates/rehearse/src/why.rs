@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_diagnostics::{Finding, TierState, Verdict};
+use firstpass_diagnostics::{Finding, TierState, Verdict, duration_text};
 use firstpass_object::{ObjectId, TierName};
 use firstpass_order::How;
 
@@ -95,8 +95,9 @@ fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String)
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
     let _ = writeln!(
         text,
-        "`{}` is Ready after {ready:.1} s, with {}.",
+        "`{}` is Ready after {}, with {}.",
         view.name,
+        duration_text(ready),
         match view.record.attempts {
             1 => "one attempt".to_owned(),
             attempts => format!("{attempts} attempts"),
@@ -107,8 +108,11 @@ fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String)
         if lasts >= LEG_LEAST_S {
             let _ = writeln!(
                 text,
-                "  at {:.1} s `{}` {}, for {lasts:.1} s",
-                leg.from_s, leg.tier, leg.what
+                "  at {} `{}` {}, for {}",
+                duration_text(leg.from_s),
+                leg.tier,
+                leg.what,
+                duration_text(lasts)
             );
         }
     }
@@ -119,7 +123,8 @@ fn describe_ready(explainer: &Explainer<'_>, view: &TierView, text: &mut String)
         let began = explainer.seconds(failure.began_at);
         let _ = writeln!(
             text,
-            "  the attempt at {began:.1} s failed: {}",
+            "  the attempt at {} failed: {}",
+            duration_text(began),
             first_line(&failure.failure.message)
         );
     }

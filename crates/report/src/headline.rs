@@ -6,8 +6,8 @@ use firstpass_diagnostics::{ClusterReport, TierState, Verdict};
 
 use crate::clean::clean;
 use crate::counts::{Counts, counted};
-use crate::duration::human;
 use crate::text::{Paint, Style};
+use firstpass_diagnostics::duration_text;
 
 /// `clusters/prod: deadlock, 3 of 10 tiers Ready`.
 pub(crate) fn of(cluster: &ClusterReport, style: Style) -> String {
@@ -53,7 +53,7 @@ fn result(cluster: &ClusterReport) -> String {
         let failed: u32 = cluster.tiers.iter().map(|tier| tier.failed_attempts).sum();
         let duration = cluster
             .duration_s
-            .map(|seconds| format!(" in {}", human(seconds)))
+            .map(|seconds| format!(" in {}", duration_text(seconds)))
             .unwrap_or_default();
         let attempts = match failed {
             0 => "no failed attempt".to_owned(),

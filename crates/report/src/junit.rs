@@ -11,10 +11,10 @@ use firstpass_diagnostics::{ClusterReport, Finding, Report, Severity, Tier, Tier
 
 use crate::clean::clean;
 use crate::context::Context;
-use crate::duration::human;
 use crate::headline;
 use crate::timeline;
 use crate::xml::Element;
+use firstpass_diagnostics::duration_text;
 
 /// The report as a JUnit document.
 pub fn to_junit(report: &Report, context: Context<'_>) -> String {
@@ -209,7 +209,7 @@ fn tier_case(cluster: &ClusterReport, tier: &Tier, context: Context<'_>) -> Case
 
 /// When it was applied and Ready, in virtual time, and what it waited for.
 fn way_up(tier: &Tier, waits: &[String]) -> String {
-    let time = |at_s: Option<f64>| at_s.map_or_else(|| "never".to_owned(), human);
+    let time = |at_s: Option<f64>| at_s.map_or_else(|| "never".to_owned(), duration_text);
     let mut text = format!(
         "applied: {}, Ready: {}, attempts: {}, failed: {}",
         time(tier.applied_at_s),

@@ -11,7 +11,6 @@ mod concise;
 mod context;
 mod counts;
 mod coverage;
-mod duration;
 mod findings;
 mod gate;
 mod gates;
@@ -34,7 +33,6 @@ mod xml;
 pub use audit::{ShownAudit, audit_to_json, audit_to_text};
 pub use concise::to_concise;
 pub use context::{Context, Places, RuleInfo};
-pub use duration::human as duration_of;
 pub use gate::{
     Gate, GateTest, HeldBy, HeldRequirement, Outcome, gate_to_concise, gate_to_github, gate_to_json,
     gate_to_junit, gate_to_markdown, gate_to_sarif, gate_to_text, said_of,

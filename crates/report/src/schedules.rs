@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use firstpass_diagnostics::{ClusterReport, Leg, Sampled, ScheduleDuration};
 
 use crate::clean::clean;
-use crate::duration::human;
 use crate::text::{Paint, Style};
 use crate::wrap::wrap;
+use firstpass_diagnostics::duration_text;
 
 /// Legs shorter than this many seconds are left out, unless everything is asked for.
 const LEG_LEAST_S: f64 = 1.0;
@@ -52,8 +52,9 @@ fn outcomes(sampled: &Sampled, schedules: u32, style: Style, text: &mut String) 
             wrap(&clean(&line), style.width.saturating_sub(4)).join("\n    ")
         );
     }
-    let took =
-        |duration: &ScheduleDuration| format!("{} (seed {})", human(duration.duration_s), duration.seed);
+    let took = |duration: &ScheduleDuration| {
+        format!("{} (seed {})", duration_text(duration.duration_s), duration.seed)
+    };
     if let (Some(fastest), Some(slowest)) = (&sampled.fastest, &sampled.slowest) {
         let _ = writeln!(text, "  fastest {}, slowest {}", took(fastest), took(slowest));
     }
@@ -73,8 +74,8 @@ fn path(title: &str, legs: &[Leg], style: Style, text: &mut String) {
     for leg in legs.iter().filter(shown) {
         let head = format!(
             "{:>8} +{:<8} {:width$}  ",
-            human(leg.from_s),
-            human(leg.to_s - leg.from_s),
+            duration_text(leg.from_s),
+            duration_text(leg.to_s - leg.from_s),
             leg.tier.to_string()
         );
         let indent = head.chars().count() + 2;

@@ -84,7 +84,7 @@ fn cluster_text(cluster: &ClusterReport, tree: &dyn Tree, style: Style) -> Strin
     let _ = writeln!(text, "{}", style.paint(Paint::Dim, &clean(&stage(cluster))));
     if !cluster.tiers.is_empty() {
         text.push('\n');
-        text.push_str(&timeline::render(&cluster.tiers, style));
+        text.push_str(&timeline::render(cluster, style));
     }
     if style.verbose {
         let gates = gates::render(&cluster.tiers, style);

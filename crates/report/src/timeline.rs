@@ -2,17 +2,16 @@
 
 use std::fmt::Write as _;
 
-use firstpass_diagnostics::{Tier, TierState, WaitingFor, WaitingOn};
-
 use crate::clean::clean;
-use crate::duration::human;
 use crate::text::{Paint, Style};
+use firstpass_diagnostics::{ClusterReport, Tier, TierState, Verdict, WaitingFor, WaitingOn, duration_text};
 
 /// Things waited for beyond this many are counted, not listed.
 const LISTED_MAX: usize = 3;
 
-/// Renders the table, one line per tier, in the order given.
-pub(crate) fn render(tiers: &[Tier], style: Style) -> String {
+/// Renders the table, one line per tier, in the order of the report.
+pub(crate) fn render(cluster: &ClusterReport, style: Style) -> String {
+    let tiers = &cluster.tiers;
     let name_width = tiers
         .iter()
         .map(|tier| tier.name.to_string().chars().count())
@@ -34,9 +33,9 @@ pub(crate) fn render(tiers: &[Tier], style: Style) -> String {
         let line = format!(
             "{:name_width$}  {:>8}  {:>8}  {:>5}  {}",
             tier.name.to_string(),
-            tier.applied_at_s.map_or_else(|| "-".to_owned(), human),
+            tier.applied_at_s.map_or_else(|| "-".to_owned(), duration_text),
             tier.ready_at_s
-                .map_or_else(|| state_word(tier.state).to_owned(), human),
+                .map_or_else(|| no_time(tier, cluster.verdict).to_owned(), duration_text),
             tries,
             waits(&tier.waiting_on),
         );
@@ -52,6 +51,14 @@ pub(crate) fn mark(state: TierState) -> (&'static str, Paint) {
         TierState::Waiting => (".", Paint::Warn),
         TierState::Failed => ("x", Paint::Bad),
         TierState::Suspended | TierState::Unrendered | TierState::Removed => ("?", Paint::Dim),
+    }
+}
+
+/// What stands in the place of a time that did not come: where the time was up, that says nothing about ever.
+fn no_time(tier: &Tier, verdict: Verdict) -> &'static str {
+    match (tier.state, verdict) {
+        (TierState::Waiting, Verdict::Undecided) => "not yet",
+        (state, _) => state_word(state),
     }
 }
 

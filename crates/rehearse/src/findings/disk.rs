@@ -1,7 +1,7 @@
 //! Disks that were made with other modes than their StorageProfile says in the end: nothing mends that.
 
 use firstpass_controllers::Stamp;
-use firstpass_diagnostics::{Finding, Location, Severity, Verdict};
+use firstpass_diagnostics::{Finding, Location, Severity, Verdict, duration_text};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -68,9 +68,9 @@ fn disk(explainer: &Explainer<'_>, volume: &ObjectId, stamp: &Stamp) -> Option<O
     Some(Own {
         finding,
         evidence: format!(
-            "In the rehearsal `{volume}` was made at {:.1} s with {made}, and keeps them; `{profile}` says {wanted} in the \
+            "In the rehearsal `{volume}` was made at {} with {made}, and keeps them; `{profile}` says {wanted} in the \
              end.{consequence}",
-            explainer.seconds(stamp.at)
+            duration_text(explainer.seconds(stamp.at))
         ),
     })
 }

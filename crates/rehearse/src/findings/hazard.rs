@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_diagnostics::{Finding, Severity, Verdict, duration_text};
 use firstpass_order::Answer;
 
 use super::{Own, place};
@@ -116,8 +116,9 @@ fn hazard_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
     };
     let ready = view.record.ready_at.map_or(0.0, |at| explainer.seconds(at));
     format!(
-        "In the rehearsal {attempts} failed, first at {:.1} s with `{}`, and the tier was Ready only at {ready:.1} s.",
-        explainer.seconds(first.ended_at),
-        first_line(&first.failure.message)
+        "In the rehearsal {attempts} failed, first at {} with `{}`, and the tier was Ready only at {}.",
+        duration_text(explainer.seconds(first.ended_at)),
+        first_line(&first.failure.message),
+        duration_text(ready)
     )
 }

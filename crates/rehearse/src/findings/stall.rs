@@ -2,7 +2,7 @@
 
 use firstpass_controllers::ClaimWait;
 use firstpass_controllers::kustomization::{DependencyState, Obstacle};
-use firstpass_diagnostics::{Finding, Severity, TierState, Verdict};
+use firstpass_diagnostics::{Finding, Severity, TierState, Verdict, duration_text};
 use firstpass_flux::names;
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectId, TierName};
@@ -371,8 +371,9 @@ fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
         " and nothing of its last stage was applied"
     };
     format!(
-        "In the rehearsal {attempts} failed{applied}; the last one said `{}`, and after {now:.0} s nothing changes any more.",
-        first_line(&last.failure.message)
+        "In the rehearsal {attempts} failed{applied}; the last one said `{}`, and after {} nothing changes any more.",
+        first_line(&last.failure.message),
+        duration_text(now)
     )
 }
 

@@ -7,7 +7,7 @@ use firstpass_object::TierName;
 use firstpass_order::{EdgeView, NeedSort, NeedView, Order, TierView, WaitsFor};
 
 use super::{ShownGraph, counted};
-use crate::duration::human;
+use firstpass_diagnostics::duration_text;
 
 /// What is drawn.
 pub(super) struct Drawing {
@@ -230,7 +230,7 @@ fn tier_box(shown: &ShownGraph, tier: &TierView) -> TierBox {
         None => Look::Plain,
     };
     let note = seen.map(|seen| match (seen.ready_at_s, seen.waiting_on.first()) {
-        (Some(at), _) => format!("Ready after {}", human(at)),
+        (Some(at), _) => format!("Ready after {}", duration_text(at)),
         (None, _) if seen.state == TierState::Suspended => "suspended".to_owned(),
         (None, Some(wait)) => match (wait.waiting_for, &wait.tier) {
             (WaitingFor::Dependency | WaitingFor::Object, Some(tier)) => {

@@ -182,6 +182,6 @@ fn ways_up(cluster: &ClusterReport) -> String {
     format!(
         "<details><summary>The way up of {}</summary>\n\n{}</details>\n",
         code(&bounded(headline::entry(cluster), 200)),
-        block(&timeline::render(&cluster.tiers, Style::plain()))
+        block(&timeline::render(cluster, Style::plain()))
     )
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ShownPreApply;
 use crate::clean::clean;
-use crate::duration::human;
+use firstpass_diagnostics::duration_text;
 
 #[derive(Serialize)]
 pub(super) struct Json<'a> {
@@ -107,7 +107,7 @@ fn head(shown: &ShownPreApply) -> Vec<String> {
     };
     let takes = found
         .takes_s
-        .map(|seconds| format!(" {} later", human(seconds)))
+        .map(|seconds| format!(" {} later", duration_text(seconds)))
         .unwrap_or_default();
     lines.push(match found.objects.len() {
         1 => format!("With the object below applied by hand, {reached} are Ready{takes}."),

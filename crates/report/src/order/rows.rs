@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::{OrderRow, ShownOrder};
 use crate::clean::clean;
-use crate::duration::human;
 use crate::text::{Paint, Style};
 use crate::timeline;
 use crate::wrap::wrap;
+use firstpass_diagnostics::duration_text;
 
 /// Tiers beyond this many are gathered.
 const SINGLE_ROWS_MAX: usize = 40;
@@ -93,7 +93,10 @@ fn headline(shown: &ShownOrder, total: usize, style: Style) -> String {
     let entry = if shown.entry.is_empty() { "." } else { &shown.entry };
     let entry = style.paint(Paint::Bold, &clean(entry));
     match shown.duration_s {
-        Some(duration) => format!("{entry}: {total} tiers come up in {}\n\n", human(duration)),
+        Some(duration) => format!(
+            "{entry}: {total} tiers come up in {}\n\n",
+            duration_text(duration)
+        ),
         None => {
             let verdict = style.paint(Paint::Bad, &shown.verdict.to_string());
             format!(
@@ -133,7 +136,7 @@ fn ready(shown: &ShownOrder, is_large: bool) -> Vec<Row<'_>> {
                 place: span(first.place.to_string(), last.place.to_string()),
                 mark: mark.to_owned(),
                 tiers: part.iter().map(|row| &row.tier).collect(),
-                ready: span(human(first.ready_at_s), human(last.ready_at_s)),
+                ready: span(duration_text(first.ready_at_s), duration_text(last.ready_at_s)),
                 after: names(&first.after),
             });
             above = Some(last);

@@ -9,11 +9,11 @@ use firstpass_order::{EdgeView, TierView, WaitsFor};
 
 use super::listed;
 use crate::clean::clean;
-use crate::duration::human;
 use crate::graph::{ShownGraph, counted, state_word};
 use crate::text::{Paint, Style};
 use crate::timeline;
 use crate::wrap::wrap;
+use firstpass_diagnostics::duration_text;
 
 /// Names in one cell beyond this many are counted.
 const NAMES_LISTED_MAX: usize = 4;
@@ -158,7 +158,7 @@ fn row<'a>(shown: &'a ShownGraph, tier: &'a TierView, into: &[&EdgeView]) -> Row
         WaitsFor::Objects(objects) => format!("{} healthy", counted(objects.len(), "object")),
     };
     let seen = shown.seen(&tier.name).map(|seen| match seen.ready_at_s {
-        Some(at) => human(at),
+        Some(at) => duration_text(at),
         None if seen.state == TierState::Failed => "fails".to_owned(),
         None if seen.state == TierState::Waiting => "never".to_owned(),
         None => state_word(seen.state).to_owned(),

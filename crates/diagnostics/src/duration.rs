@@ -1,7 +1,7 @@
-//! Virtual times as people read them.
+//! Virtual times as people read them, in sentences and in tables.
 
 /// Virtual seconds as people read them: `12.5s`, `4m05s`, `1h00m`: two units at most, since nobody acts on the third.
-pub fn human(seconds: f64) -> String {
+pub fn duration_text(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1}s");
     }
@@ -15,13 +15,13 @@ pub fn human(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::human;
+    use super::duration_text;
 
     #[test]
     fn two_units_at_most() {
-        assert_eq!(human(0.75), "0.8s");
-        assert_eq!(human(59.94), "59.9s");
-        assert_eq!(human(245.2), "4m05s");
-        assert_eq!(human(43_200.0), "12h00m");
+        assert_eq!(duration_text(0.75), "0.8s");
+        assert_eq!(duration_text(59.94), "59.9s");
+        assert_eq!(duration_text(245.2), "4m05s");
+        assert_eq!(duration_text(43_200.0), "12h00m");
     }
 }
