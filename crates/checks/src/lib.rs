@@ -22,6 +22,7 @@ mod invariants;
 mod needs;
 mod pods;
 mod registry;
+mod repair;
 mod rules;
 mod shell;
 mod suppress;

@@ -11,14 +11,22 @@ use common::{How, directory, overlaid, script};
 use firstpass_rehearse::Script;
 use firstpass_source::Tree;
 
-/// What has no health of its own, so that no tier waits for it.
-const DATA: [&str; 5] = [
+/// What is well as soon as it is stored, so that nobody waits longer for it.
+const DATA: [&str; 9] = [
     "ConfigMap/",
     "Secret/",
     "Namespace/",
     "ServiceAccount/",
     "PersistentVolumeClaim/",
+    "CustomResourceDefinition/",
+    "PriorityClass/",
+    "RuntimeClass/",
+    "StorageClass/",
 ];
+
+fn is_data(object: &str) -> bool {
+    DATA.iter().any(|kind| object.starts_with(kind))
+}
 
 /// The moves that a text proposes: `move X into Y`, both in backticks.
 fn moves(help: &str) -> Vec<(String, String)> {
@@ -31,6 +39,16 @@ fn moves(help: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// What a text proposes to bring earlier: `move X into a tier that Y depends on`, or `before Y`.
+fn moves_to_the_front(help: &str) -> Vec<String> {
+    let parts: Vec<&str> = help.split('`').collect();
+    let front = [" into a tier that ", " into a tier before "];
+    let moves = (1..parts.len())
+        .step_by(2)
+        .filter(|at| parts.get(at + 1).is_some_and(|between| front.contains(between)));
+    moves.map(|at| parts[at].to_owned()).collect()
+}
+
 /// The repairs of a repository that make more wait, and how many moves were looked at.
 fn complaints(name: &str, script: &Script, all: &mut Vec<String>) -> usize {
     let report = script.rehearse(&How::default().options).report;
@@ -40,6 +58,12 @@ fn complaints(name: &str, script: &Script, all: &mut Vec<String>) -> usize {
     };
     let mut looked_at = 0;
     for finding in &report.findings {
+        for what in moves_to_the_front(&finding.help) {
+            looked_at += 1;
+            if !is_data(&what) {
+                all.push(format!("{name}: {}: {}", finding.rule, finding.help));
+            }
+        }
         for (what, target) in moves(&finding.help) {
             let holder = script
                 .cluster
@@ -50,7 +74,7 @@ fn complaints(name: &str, script: &Script, all: &mut Vec<String>) -> usize {
             };
             looked_at += 1;
             let before = blocks(&holder.name.to_string()).unwrap_or(0);
-            if after > before && !DATA.iter().any(|kind| what.starts_with(kind)) {
+            if after > before && !is_data(&what) {
                 all.push(format!(
                     "{name}: {}: `{what}` of {} would go into {target}: {}",
                     finding.rule, holder.name, finding.help
@@ -122,4 +146,6 @@ fn moves_are_read_out_of_a_text() {
         moves(help),
         [("Secret/a/b".to_owned(), "flux-system/c".to_owned())]
     );
+    let help = "move `HelmRelease/a/b` into a tier that `flux-system/c` depends on, or move `Silence/a` into a tier after `x`";
+    assert_eq!(moves_to_the_front(help), ["HelmRelease/a/b"]);
 }

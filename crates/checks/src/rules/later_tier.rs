@@ -4,7 +4,7 @@ use firstpass_diagnostics::Finding;
 use firstpass_order::{Answer, Blocked, Needed};
 
 use crate::needs::{Cause, causes};
-use crate::{CheckInput, Context, Rule, wording};
+use crate::{CheckInput, Context, Rule, repair, wording};
 
 /// The deadlocks over two tiers, of one sort of need.
 pub(crate) fn check(input: &Context<'_>, rule: &Rule, is_meant: impl Fn(&Needed) -> bool) -> Vec<Finding> {
@@ -71,21 +71,23 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
         wording::source(provider),
     );
     let objects = cause.objects();
-    let mover = match provider.object.as_ref() {
-        Some(object) => format!("`{object}`"),
-        None => "what brings it".to_owned(),
-    };
-    let help = match &first.needed {
-        Needed::HealthTarget(target) => format!(
+    // Never a component: on an earlier tier more would wait for it.
+    let mover = provider.object.as_ref().filter(|object| repair::is_plain(object));
+    let help = match (&first.needed, mover) {
+        (Needed::HealthTarget(target), _) => format!(
             "check the health of `{target}` in `{later}`, where it is applied, and let whoever has to wait for it depend on `{later}`"
         ),
-        Needed::Data { object, .. } => format!(
-            "move {mover} into a tier before `{tier}`, or into the tier that applies `{tier}`, so that `{object}` is there first"
+        (Needed::Data { object, .. }, Some(mover)) => format!(
+            "move `{mover}` into a tier before `{tier}`, or into the tier that applies `{tier}`, so that `{object}` is there first"
         ),
-        _ => format!(
-            "move {mover} into a tier that `{tier}` depends on, or move {} into a tier after `{later}`",
+        (Needed::Data { .. }, None) => {
+            format!("move what uses the variables out of `{tier}`, into a tier after `{later}`")
+        }
+        (_, Some(mover)) => format!(
+            "move `{mover}` into a tier that `{tier}` depends on, or move {} into a tier after `{later}`",
             wording::objects(&objects)
         ),
+        (_, None) => format!("move {} into a tier after `{later}`", wording::objects(&objects)),
     };
     cause
         .finding(input, rule, message)

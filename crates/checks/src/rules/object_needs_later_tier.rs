@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::pod_needs_later_tier::{Places, is_waited_for, only_behind, places};
 use crate::input::At as _;
-use crate::{CheckInput, Context, Rule, Status};
+use crate::{CheckInput, Context, Rule, Status, repair};
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -58,8 +58,11 @@ fn late(
     let why = format!(
         "`{id}` does not become Ready while `{need}` is missing, and `{later}` begins only when `{name}` is Ready"
     );
-    let help =
-        format!("move `{need}` into `{name}` or a tier before it, or `{id}` into a tier after `{later}`");
+    let help = if repair::is_plain(&need) {
+        format!("move `{need}` into `{name}` or a tier before it, or `{id}` into a tier after `{later}`")
+    } else {
+        format!("move `{id}` into a tier after `{later}`")
+    };
     Some(
         RULE.finding(message)
             .with_tier(name)

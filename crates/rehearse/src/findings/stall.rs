@@ -76,7 +76,7 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
                 format!("{} wait for each other: `{tier}` needs {}", names.join(" and "), crate::why::waiting_text(wait)),
             )
             .with_why("none of them can ever apply what the other needs")
-            .with_help("move what is needed into a tier of its own that comes first, and let the others depend on it")
+            .with_help("move what needs it into a tier of its own, after the one that brings it")
         }
         // Somebody else is to blame.
         _ if waits_for_stuck_tier => return None,
