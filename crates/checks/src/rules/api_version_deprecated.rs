@@ -25,8 +25,6 @@ pub(crate) static RULE: Rule = Rule {
 struct Ending {
     /// Who takes it away, and when: `Kubernetes 1.37`.
     gone_in: Option<String>,
-    /// The very next minor does.
-    is_next: bool,
     /// What to write instead.
     instead: String,
     source: String,
@@ -75,7 +73,6 @@ fn ending(input: &CheckInput<'_>, object: &RenderedObject) -> Option<Ending> {
     if let Some(entry) = listed {
         return Some(Ending {
             gone_in: None,
-            is_next: false,
             instead: entry.instead.clone(),
             source: entry.source.clone(),
         });
@@ -89,7 +86,6 @@ fn ending(input: &CheckInput<'_>, object: &RenderedObject) -> Option<Ending> {
             .next_back();
         Ending {
             gone_in: Some(format!("Kubernetes 1.{}", last + 1)),
-            is_next: last == minor,
             instead: instead.unwrap_or_else(|| "another kind".to_owned()),
             source: "Kubernetes' own API documents".to_owned(),
         }
@@ -108,11 +104,10 @@ fn of_flux(input: &CheckInput<'_>, group: &str, version: &str, kind: &str) -> Op
         .flux_releases()
         .skip_while(|other| other.minor != release.minor)
         .skip(1);
-    let mut later = later.enumerate();
-    let gone = later.find(|(_, other)| !other.served(group, kind).iter().any(|known| known == version));
+    let mut later = later;
+    let gone = later.find(|other| !other.served(group, kind).iter().any(|known| known == version));
     Some(Ending {
-        gone_in: gone.map(|(_, release)| format!("Flux {}", release.minor)),
-        is_next: gone.is_some_and(|(distance, _)| distance == 0),
+        gone_in: gone.map(|release| format!("Flux {}", release.minor)),
         instead: format!("`{group}/{stored}`"),
         source: release.file.clone(),
     })
@@ -131,7 +126,7 @@ fn finding(
         Some(when) => format!("is gone in {when}"),
         None => "is deprecated".to_owned(),
     };
-    let mut finding = RULE
+    RULE
         .finding(format!("`{}` of `{}` {end}", content.kind(), content.api_version()))
         .with_tier(&tier.name)
         .with_object(&object.id())
@@ -144,9 +139,5 @@ fn finding(
             ending.source
         ))
         .with_help(format!("write {} before the upgrade", ending.instead))
-        .at(input.repository.locate(&object.origin, &["apiVersion"]));
-    if ending.is_next {
-        finding.severity = Severity::Warning;
-    }
-    finding
+        .at(input.repository.locate(&object.origin, &["apiVersion"]))
 }
