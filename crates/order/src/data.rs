@@ -1,5 +1,6 @@
 //! Variables: a tier that substitutes reads ConfigMaps and Secrets before it applies anything (F-600, F-605).
 
+use firstpass_flux::{Kustomization, SubstituteReference};
 use firstpass_object::ObjectId;
 use firstpass_render::MadeBy;
 
@@ -19,14 +20,18 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<
         Some(&rendered.name.namespace),
         &rendered.name.name,
     );
-    let need = |reference: &firstpass_flux::SubstituteReference| {
+    let need = |reference: &SubstituteReference| {
         let object = ObjectId::new(
             "",
             &reference.kind,
             Some(&rendered.name.namespace),
             &reference.name,
         );
-        let answer = answer(world, tier, before, &object);
+        let answer = if comes_with_the_patch(world, tier, reference, &object) {
+            Answer::SamePass
+        } else {
+            answer(world, tier, before, &object)
+        };
         Need {
             tier,
             needed: Needed::Data {
@@ -40,6 +45,32 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<
         }
     };
     post_build.substitute_from.iter().map(need).collect()
+}
+
+/// Whether a tier of the bootstrap reads the object only since its own first pass, which applies the object and the patch
+/// that names it: as it is seeded, it does not.
+fn comes_with_the_patch(
+    world: &World<'_>,
+    tier: TierIndex,
+    reference: &SubstituteReference,
+    object: &ObjectId,
+) -> bool {
+    let name = &world.tier(tier).name;
+    let seeds = world.cluster.seeds.iter().map(|seed| &seed.object);
+    let seeded = seeds
+        .filter(|seed| Kustomization::is(seed))
+        .map(|seed| Kustomization::read(seed).value)
+        .find(|seed| seed.name == *name);
+    let is_new = seeded.is_some_and(|seed| {
+        let mut references = seed
+            .spec
+            .post_build
+            .iter()
+            .flat_map(|build| &build.substitute_from);
+        !references.any(|known| known.kind == reference.kind && known.name == reference.name)
+    });
+    let places = world.by_id.get(object).map_or(&[][..], Vec::as_slice);
+    is_new && places.iter().any(|place| place.tier == tier)
 }
 
 fn answer(world: &World<'_>, tier: TierIndex, before: &Before, object: &ObjectId) -> Answer {
