@@ -415,7 +415,15 @@ fn encryption_of(object: &mut Value, decrypts: bool, controller: ControllerVersi
         );
     }
     if !sops::is_encrypted(object) {
-        return (Encryption::None, false);
+        let generated = !disabled && sops::holds_ciphertext(object);
+        return (
+            if generated {
+                Encryption::Ciphertext
+            } else {
+                Encryption::None
+            },
+            false,
+        );
     }
     let is_secret = object.kind() == "Secret" && object.api_version() == "v1";
     if is_secret && sops::guard_notices(object) {

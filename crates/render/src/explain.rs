@@ -275,7 +275,7 @@ pub(crate) fn ciphertext_applied(id: &ObjectId, origin: &Origin) -> TierFailure 
     let message = format!("`{id}` is applied with its ciphertext as values");
     let mut failure = TierFailure::refused("ciphertext-applied", "", message);
     failure.severity = Severity::Warning;
-    failure.why = "the Kustomization has no `spec.decryption`, and Flux's guard sees only Secrets whose `data` is encrypted".to_owned();
+    failure.why = "the Kustomization has no `spec.decryption`, and Flux's guard sees only Secrets that SOPS encrypted under `data`".to_owned();
     failure.help = "add `spec.decryption` to the Kustomization".to_owned();
     failure.location = locate::start_of(origin);
     failure.object = Some(id.clone());

@@ -6,12 +6,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use firstpass_flux::names;
 use firstpass_object::ObjectExt;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::UNKNOWN_VALUE;
 
 /// How an encrypted value begins.
 const CIPHERTEXT: &str = "ENC[";
+/// How SOPS writes a value, cipher included.
+const ENCRYPTED_VALUE: &str = "ENC[AES256_GCM,data:";
 
 /// Whether a built object is encrypted as a whole: it has the block that SOPS adds (F-704).
 pub(crate) fn is_encrypted(object: &Value) -> bool {
@@ -52,9 +54,24 @@ pub(crate) fn decrypt_object(object: &mut Value) -> bool {
 /// no base64 (F-709). Under `stringData` the block is lost before anybody looks (F-710).
 pub(crate) fn guard_notices(secret: &Value) -> bool {
     let data = secret.get("data").and_then(Value::as_object);
-    data.is_some_and(|data| {
-        data.values()
-            .any(|value| STANDARD.decode(value.as_str().unwrap_or_default()).is_err())
+    data.is_some_and(|data| data.values().any(|value| base64_of(value).is_none()))
+}
+
+/// Whether a ConfigMap or Secret without the block of SOPS has values that SOPS encrypted: a generator read an encrypted file.
+pub(crate) fn holds_ciphertext(object: &Value) -> bool {
+    let decoded = match object.kind() {
+        "Secret" => true,
+        "ConfigMap" => false,
+        _ => return false,
+    };
+    let data = object.get("data").and_then(Value::as_object);
+    data.into_iter().flat_map(Map::values).any(|value| {
+        let text = if decoded {
+            decode(value)
+        } else {
+            value.as_str().unwrap_or_default().to_owned()
+        };
+        text.starts_with(ENCRYPTED_VALUE) || is_encrypted_file(&text)
     })
 }
 
@@ -143,10 +160,14 @@ fn hide_below(value: &mut Value, base64: bool) {
 }
 
 fn decode(value: &Value) -> String {
-    let bytes = STANDARD
-        .decode(value.as_str().unwrap_or_default())
-        .unwrap_or_default();
+    let bytes = base64_of(value).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What base64 stands for; line breaks, which kustomize puts into long values, do not count.
+fn base64_of(value: &Value) -> Option<Vec<u8>> {
+    let text = value.as_str().unwrap_or_default().replace(['\n', '\r'], "");
+    STANDARD.decode(text).ok()
 }
 
 #[cfg(test)]

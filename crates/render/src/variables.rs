@@ -148,7 +148,7 @@ fn datum(text: &str) -> Datum {
 }
 
 fn decoded(text: &str) -> Datum {
-    let bytes = STANDARD.decode(text.trim()).ok();
+    let bytes = STANDARD.decode(text.replace(['\n', '\r', ' '], "")).ok();
     match bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(text) => datum(&text),
         None => Datum::Unknown,

@@ -109,7 +109,7 @@ fn values(secret: &Value) -> Vec<(&'static str, &str)> {
         for (key, value) in entries {
             let text = value.as_str().unwrap_or_default();
             let decoded = STANDARD
-                .decode(text.trim())
+                .decode(text.replace(['\n', '\r', ' '], ""))
                 .ok()
                 .and_then(|bytes| String::from_utf8(bytes).ok());
             let plain = if field == "data" {
