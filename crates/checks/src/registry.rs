@@ -82,6 +82,7 @@ pub static RULES: &[&Rule] = &[
     &namespace_missing::RULE,
     &dependency_missing::RULE,
     &release_dependency_missing::RULE,
+    &release_namespace_missing::RULE,
     &release_suspended::RULE,
     &source_missing::RULE,
     &values_under_another_name::RULE,

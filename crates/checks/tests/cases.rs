@@ -12,10 +12,14 @@ use serde_json::Value;
 use support::{findings, is_loud, line};
 
 /// Cases that the rules do not get right, with the reason. One that begins to pass has to leave the list.
-const KNOWN_GAPS: [(&str, &str); 2] = [
+const KNOWN_GAPS: [(&str, &str); 3] = [
     (
         "a31-kind-of-a-chart-of-this-repository",
         "charts of the repository are not rendered yet",
+    ),
+    (
+        "b23-ready-expression-that-is-never-true",
+        "what an expression says of a status is found by playing",
     ),
     (
         "i01-namespace-made-by-a-chart-in-the-same-set",

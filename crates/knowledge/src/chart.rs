@@ -39,6 +39,9 @@ pub struct Chart {
     /// Other objects on which things depend: classes, namespaces.
     #[serde(default)]
     pub objects: Vec<ObjectTemplate>,
+    /// Whether it, or an operator that it starts, makes namespaces beyond those listed as objects.
+    #[serde(default)]
+    pub makes_namespaces: bool,
     /// Where the facts come from.
     pub source: String,
     /// The data file that says so.

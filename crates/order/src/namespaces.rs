@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstpass_object::{ObjectExt, ObjectId};
+use serde_json::Value;
 
 use crate::answer::Proof;
 use crate::need::{Answer, Need, Needed};
@@ -88,9 +89,53 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, namespace: &str) 
         }
     }
     best.unwrap_or_else(|| Answer::Nobody {
-        provable: world.unknowns.is_empty() && world.releases.is_empty(),
+        provable: world.unknowns.is_empty() && !may_be_made(world, namespace),
         hint: None,
     })
+}
+
+/// Kinds whose controllers make namespaces, or whatever they are told to.
+const MAKERS: [(&str, &str); 8] = [
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("kubernetes.crossplane.io", "Object"),
+    ("kubernetes.m.crossplane.io", "Object"),
+    ("hnc.x-k8s.io", "SubnamespaceAnchor"),
+    ("capsule.clastix.io", "Tenant"),
+    ("kyverno.io", "ClusterPolicy"),
+    ("policies.kyverno.io", "GeneratingPolicy"),
+];
+
+/// Whether a release makes the namespace although nothing says so: its chart makes some, or its values name this one.
+fn may_be_made(world: &World<'_>, namespace: &str) -> bool {
+    let by_release = world.releases.iter().any(|at| {
+        let makes = at.facts.as_ref().is_none_or(|facts| facts.chart.makes_namespaces);
+        makes || !at.release.values_complete || names(&at.release.values, namespace)
+    });
+    let by_object = world
+        .by_id
+        .keys()
+        .any(|id| MAKERS.iter().any(|(group, kind)| id.is(group, kind)));
+    by_release || by_object
+}
+
+/// Whether a value of a release is this text, or a template with it in it.
+fn names(values: &Value, text: &str) -> bool {
+    let mut open = vec![values];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                if map.contains_key(text) {
+                    return true;
+                }
+                open.extend(map.values());
+            }
+            Value::Array(list) => open.extend(list),
+            Value::String(known) if known == text || known.contains("kind: Namespace") => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The namespaces that Flux itself lives in: those of the root tiers.

@@ -50,6 +50,7 @@ pub(crate) mod read_once_without_edge;
 pub(crate) mod release;
 pub(crate) mod release_dependency_cycle;
 pub(crate) mod release_dependency_missing;
+pub(crate) mod release_namespace_missing;
 pub(crate) mod release_suspended;
 pub(crate) mod remote_base;
 pub(crate) mod rendering;

@@ -8,6 +8,7 @@ use firstpass_render::RenderedObject;
 use serde_json::Value;
 
 use super::pod_needs_later_tier::{Places, is_waited_for, only_behind, places};
+use super::source_inside_cluster;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status, repair};
 
@@ -102,5 +103,21 @@ fn needs(input: &CheckInput<'_>, object: &Value) -> Vec<ObjectId> {
         .iter()
         .filter_map(|chart| chart.source.as_ref());
     let sources = by_reference.chain(by_name).map(firstpass_flux::SourceName::id);
-    values.chain(others).chain(sources).collect()
+    let target = release
+        .spec
+        .target_namespace
+        .iter()
+        .filter(|_| !release.spec.install.create_namespace)
+        .map(|target| ObjectId::new("", "Namespace", None, target));
+    let sources: Vec<ObjectId> = sources.collect();
+    let servers = sources
+        .iter()
+        .filter_map(|source| Some(source_inside_cluster::server_of(input, source)?.1.id()));
+    let servers: Vec<ObjectId> = servers.collect();
+    values
+        .chain(others)
+        .chain(target)
+        .chain(sources)
+        .chain(servers)
+        .collect()
 }

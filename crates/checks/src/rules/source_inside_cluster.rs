@@ -6,6 +6,7 @@ use firstpass_flux::{HelmRelease, Source, SourceName};
 use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{RenderedObject, Tier};
 
+use super::release;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
 
@@ -27,10 +28,49 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
             sources.push(name);
         }
     }
-    sources
-        .into_iter()
-        .filter_map(|name| finding(input, name))
-        .collect()
+    let tiers = sources.into_iter().filter_map(|name| finding(input, name));
+    let releases = release::all(input).filter_map(|(tier, object)| of_release(input, tier, object));
+    tiers.chain(releases).collect()
+}
+
+/// A release whose chart is served by what the release installs.
+fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
+    let read = HelmRelease::read(&object.object).value;
+    let source = read.source().filter(|_| !read.spec.suspend)?.id();
+    let (_, server) = server_of(input, &source)?;
+    let id = object.id();
+    if server.id() != id {
+        return None;
+    }
+    let finding = RULE
+        .finding(format!(
+            "the chart of `{id}` comes from `{source}`, which is served by what `{id}` installs"
+        ))
+        .with_tier(&tier.name)
+        .with_object(&id)
+        .with_related([source.to_string()])
+        .with_why("on an empty cluster nothing answers, so the chart is never fetched, so what would answer is never installed")
+        .with_help(
+            "fetch this chart from outside the cluster, or bring the server up before Flux and say so under `baseline` in \
+             firstpass.yaml",
+        )
+        .at(input.repository.locate(&object.origin, &["spec"]));
+    Some(release::never_installed(input, tier, &id, finding))
+}
+
+/// What of this cluster serves a source, and the tier that applies it; nothing if it is outside, or seeded before Flux.
+pub(crate) fn server_of<'a>(
+    input: &CheckInput<'a>,
+    source: &ObjectId,
+) -> Option<(&'a Tier, &'a RenderedObject)> {
+    let url = Source::read(&input.cluster.defined(source)?.object)?.value.url?;
+    let (service, namespace) = service_of(&url)?;
+    let seeded = input
+        .stage
+        .releases
+        .iter()
+        .any(|seeded| seeded.release.namespace == namespace);
+    server_in(input, &namespace, &service).filter(|_| !seeded)
 }
 
 fn finding(input: &CheckInput<'_>, name: &SourceName) -> Option<Finding> {

@@ -89,11 +89,14 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
         return None;
     }
     let source = read.source()?.id();
-    let is_made = input.cluster.defined(&source).is_some();
-    if is_made || source.kind == "ExternalArtifact" {
+    let id = object.id();
+    let defined = input.cluster.defined(&source);
+    if let Some(made) = defined.filter(|made| is_suspended(made) && keeps_artifacts(made)) {
+        return suspended_chart(input, tier, &id, made);
+    }
+    if defined.is_some() || source.kind == "ExternalArtifact" {
         return None;
     }
-    let id = object.id();
     let meant = misnamed_source(input.cluster, &source);
     let hint = hint(meant.as_ref());
     let help = match &meant {
@@ -124,6 +127,35 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
         release::never_installed(input, tier, &id, finding),
         all_seen || meant.is_some(),
     ))
+}
+
+/// A HelmRepository of OCI charts has no artifact of its own: charts are fetched from the registry, suspended or not.
+fn keeps_artifacts(source: &RenderedObject) -> bool {
+    source.object.text_at(&["spec", "type"]) != Some("oci")
+}
+
+/// A chart out of a suspended source, which a new cluster never fetches. Without a wait nobody is held up.
+fn suspended_chart(
+    input: &CheckInput<'_>,
+    tier: &Tier,
+    release: &ObjectId,
+    source: &RenderedObject,
+) -> Option<Finding> {
+    let id = source.id();
+    let finding = RULE
+        .finding(format!(
+            "the chart of `{release}` comes from `{id}`, which is suspended and never has an artifact"
+        ))
+        .with_tier(&tier.name)
+        .with_object(release)
+        .with_related([id.to_string()])
+        .with_why(
+            "source-controller does not fetch a suspended source. Where it was fetched before it was suspended nothing shows; \
+             on a new cluster the release waits for ever",
+        )
+        .with_help(format!("resume `{id}`"))
+        .at(input.repository.locate(&source.origin, &["spec", "suspend"]));
+    Some(release::never_installed(input, tier, release, finding))
 }
 
 fn hint(meant: Option<&ObjectId>) -> String {

@@ -39,7 +39,7 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 }
 
 /// The generated object that was meant: it is there with a hash behind the name, and without one it is not.
-fn hashed_twin(input: &CheckInput<'_>, wanted: &ObjectId) -> Option<ObjectId> {
+pub(crate) fn hashed_twin(input: &CheckInput<'_>, wanted: &ObjectId) -> Option<ObjectId> {
     let mut twin = None;
     for (_, object) in input.cluster.objects() {
         let id = object.id();
