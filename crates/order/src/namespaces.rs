@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_render::Sync;
 use serde_json::Value;
 
 use crate::answer::Proof;
@@ -116,7 +117,16 @@ fn may_be_made(world: &World<'_>, namespace: &str) -> bool {
         .by_id
         .keys()
         .any(|id| MAKERS.iter().any(|(group, kind)| id.is(group, kind)));
-    by_release || by_object
+    by_release || by_object || may_be_the_bootstraps(world, namespace)
+}
+
+/// Where the repository does not say how Flux is set up, a namespace that holds objects of Flux may be the one that the
+/// bootstrap has made for them.
+fn may_be_the_bootstraps(world: &World<'_>, namespace: &str) -> bool {
+    let mut ids = world.by_id.keys();
+    world.cluster.entry.sync == Sync::Assumed
+        && ids
+            .any(|id| id.namespace.as_deref() == Some(namespace) && id.group.ends_with(".toolkit.fluxcd.io"))
 }
 
 /// Whether a value of a release is this text, or a template with it in it.

@@ -248,13 +248,14 @@ impl<'r> Rendering<'r> {
                         object.object.namespace().unwrap_or_default(),
                         object.object.name(),
                     );
+                    let is_root = self.seeds.roots.contains(&child);
                     let definition = Definition {
                         object: object.object.clone(),
                         origin: object.origin.clone(),
-                        // A root that applies itself has no parent but the bootstrap.
-                        parent: (child != name).then(|| name.clone()),
+                        // A root has no parent but the bootstrap, whoever applies it later.
+                        parent: (!is_root).then(|| name.clone()),
                     };
-                    if self.seeds.roots.contains(&child) {
+                    if is_root {
                         found.adopted.entry(child).or_insert(definition);
                     } else if defined.insert(child.clone()) {
                         queue.push(Pending {

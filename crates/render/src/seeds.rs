@@ -83,8 +83,8 @@ impl Seeds {
         }
         self.objects
             .push(RenderedObject::seed(object, sync.origin.clone()));
-        self.add_hand_applied(repository, sync);
         self.roots.push(name);
+        self.add_hand_applied(repository, sync);
     }
 
     /// The older home templates keep the Kustomization that syncs `flux` in `flux/config` and the variables in
@@ -95,6 +95,7 @@ impl Seeds {
         if config.file_name() != "config" {
             return;
         }
+        self.add_beside(repository, &config, sync);
         let vars = config.parent().unwrap_or_default().join_clamped("vars");
         for (object, origin) in crate::survey::data_below(&**repository.tree(), &vars) {
             let mut object = object;
@@ -110,6 +111,33 @@ impl Seeds {
                 assumed: "applied by hand before Flux starts, with the Kustomization beside it".to_owned(),
                 source: origin.file.clone(),
             });
+            self.objects.push(RenderedObject::seed(object, origin));
+        }
+    }
+
+    /// What is applied by hand together with the Kustomization that syncs the entry: others that lie beside it, such as the
+    /// one that keeps Flux itself up to date, and their sources.
+    fn add_beside(&mut self, repository: &Repository, config: &RepoPath, sync: &Found<Kustomization>) {
+        for (mut object, origin) in crate::survey::data_below(&**repository.tree(), config) {
+            let is_kustomization = Kustomization::is(&object);
+            if !is_kustomization && Source::read(&object).is_none() {
+                continue;
+            }
+            set_namespace(&mut object, &named(&sync.what).namespace);
+            let id = object.id();
+            if self.objects.iter().any(|known| known.id() == id) {
+                continue;
+            }
+            if is_kustomization {
+                self.roots.push(Kustomization::read(&object).value.name);
+                self.assumptions.push(Assumption {
+                    about: "bootstrap".to_owned(),
+                    subject: id.to_string(),
+                    assumed: "applied by hand before Flux starts, with the Kustomization beside it"
+                        .to_owned(),
+                    source: origin.file.clone(),
+                });
+            }
             self.objects.push(RenderedObject::seed(object, origin));
         }
     }
