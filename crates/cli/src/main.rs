@@ -8,6 +8,7 @@ mod audit;
 mod build;
 mod check;
 mod completion;
+mod configured;
 mod conformance;
 mod exit;
 mod explain;

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use firstpass_baseline::{Stage, StageOptions};
 use firstpass_checks::{CheckInput, Fleet, Looked, Suppressions};
@@ -18,6 +18,7 @@ use firstpass_report::RuleInfo;
 use firstpass_source::{FILE_LIMIT_BYTES, RepoPath, Tree, WorkTree};
 
 use crate::args::{Choice, Common};
+use crate::configured::{self, Names};
 use crate::exit::Failure;
 use crate::repository as paths;
 use crate::rules;
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     fleet: OnceCell<Option<Fleet>>,
     flux: Option<FluxVersion>,
     kubernetes: Option<String>,
+    /// What the clusters that were looked at consist of.
+    names: Mutex<Names>,
 }
 
 /// One cluster, ready to be looked at.
@@ -85,11 +88,11 @@ impl Session {
             .transpose();
         let flux = flux.map_err(|error| Failure::input(format!("`--flux-version`: {error}")))?;
         if let Some(version) = &common.kubernetes_version
-            && !is_kubernetes_version(version)
+            && let Err(problem) = configured::kubernetes_version(version)
         {
             return Err(Failure::input_with_help(
-                format!("`--kubernetes-version {version}` is no version of Kubernetes"),
-                "write it like `1.36`",
+                format!("`--kubernetes-version`: {problem}"),
+                configured::nearest_version(version),
             ));
         }
         let all_clusters = repository.entries().iter().all(|entry| {
@@ -97,6 +100,7 @@ impl Session {
             asked.any(|asked| asked.directory == entry.directory)
         });
         levels_are_of_rules(repository.config())?;
+        configured::check(&repository)?;
         Ok(Session {
             repository,
             knowledge,
@@ -104,6 +108,7 @@ impl Session {
             all_clusters,
             root,
             fleet: OnceCell::new(),
+            names: Mutex::default(),
             flux,
             kubernetes: common.kubernetes_version.clone(),
         })
@@ -130,6 +135,7 @@ impl Session {
         let fleet = self.fleet.get_or_init(|| Fleet::of(&self.repository, &options));
         let rendered = fleet.as_ref().and_then(|fleet| fleet.cluster(entry));
         let cluster = rendered.cloned().unwrap_or_else(|| Arc::new(self.render(entry)));
+        self.names().see(&cluster);
         let helmfiles = self.repository.helmfiles(entry);
         let options = StageOptions {
             kubernetes: self.kubernetes.clone(),
@@ -166,6 +172,11 @@ impl Session {
         }
     }
 
+    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+        // Names are whole at any time, whoever panicked while holding the lock.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A script for rehearsing a cluster.
     pub(crate) fn script(&self, prepared: Prepared) -> Script {
         Script {
@@ -183,6 +194,7 @@ impl Session {
         let known = rules::all();
         let mut suppressions = Suppressions::read(&self.repository, known.iter().map(|rule| rule.name));
         for (report, entry) in reports.iter_mut().zip(&self.entries) {
+            self.names().see_findings(report);
             suppressions.apply(&self.repository, entry.cluster.as_deref(), report);
         }
         let off = |rule: &&str| self.repository.config().rules.get(*rule) == Some(&RuleLevel::Off);
@@ -195,8 +207,14 @@ impl Session {
             rules: &looked,
             all_clusters: self.all_clusters,
         });
+        let unknown = if self.all_clusters {
+            self.names().unknown(self.repository.config())
+        } else {
+            Vec::new()
+        };
         if let Some(report) = reports.first_mut() {
             report.findings.extend(self.at_their_levels(leftovers));
+            report.findings.extend(unknown);
             report.conclude();
         }
     }
@@ -350,11 +368,6 @@ fn configured_files_exist(repository: &Repository, entry: &Entry) -> Result<(), 
         )),
         None => Ok(()),
     }
-}
-
-fn is_kubernetes_version(version: &str) -> bool {
-    let mut parts = version.trim_start_matches('v').split('.');
-    parts.next() == Some("1") && parts.next().is_some_and(|minor| minor.parse::<u16>().is_ok())
 }
 
 /// Reads a file that need not lie in the repository, a pipe included, up to the limit for files.
