@@ -114,6 +114,11 @@ pub trait Contents {
         false
     }
 
+    /// Whether some part of the sources brings a default storage class, now or later.
+    fn brings_default_class(&self) -> bool {
+        false
+    }
+
     /// Objects of a namespace that health checks name and nothing in the sources brings, so that they must come from a
     /// chart that is installed there.
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

@@ -43,6 +43,7 @@ pub use journal::{Journal, Line};
 pub use kustomization::KustomizationController;
 pub use operator::{Deed, OperatorController};
 pub use source::{SourceController, SourceRecord};
+pub use storage::classes::is_default as is_default_class;
 pub use storage::{ClaimRecord, ClaimWait, StorageController};
 pub use trouble::{NoTroubles, Trouble, Troubles};
 pub use workload::WorkloadController;

@@ -31,6 +31,8 @@ pub struct RepositoryContents {
     written: BTreeMap<GroupKind, BTreeSet<String>>,
     /// The service accounts that some binding names.
     granted: BTreeSet<TierName>,
+    /// Whether some manifest is a default storage class.
+    brings_default_class: bool,
     /// Whether manifests that can all be seen are all there is: no chart, no operator's objects, nothing unseen.
     only_manifests: bool,
 }
@@ -82,7 +84,12 @@ impl RepositoryContents {
         let has_releases = brings
             .iter()
             .any(|id| id.is(names::HELM_GROUP, names::HELM_RELEASE));
+        let classes = cluster.objects().map(|(_, object)| &object.object);
+        let brings_default_class = classes
+            .filter(|object| object.id().is("storage.k8s.io", "StorageClass"))
+            .any(|class| firstpass_controllers::is_default_class(class));
         RepositoryContents {
+            brings_default_class,
             cluster,
             revisions,
             brings,
@@ -231,12 +238,18 @@ impl Contents for RepositoryContents {
         !self.operators.contains(operator)
     }
 
-    /// Classes and accounts are brought by manifests and by charts; without charts, all that there are can be seen.
+    /// Storage classes, volumes, accounts and priority classes are brought by manifests and by charts; without charts, all that
+    /// there are can be seen.
     fn rules_out(&self, id: &ObjectId) -> bool {
         let is_seen = id.is("storage.k8s.io", "StorageClass")
-            || id.is("scheduling.k8s.io", "PriorityClass")
-            || id.is("", "ServiceAccount");
+            || id.is("", "ServiceAccount")
+            || id.is("", "PersistentVolume")
+            || id.is("scheduling.k8s.io", "PriorityClass");
         is_seen && self.only_manifests && !self.brings(id)
+    }
+
+    fn brings_default_class(&self) -> bool {
+        self.brings_default_class
     }
 
     fn expected_of_charts(&self, namespace: &str) -> Vec<ObjectId> {

@@ -176,7 +176,10 @@ impl Bringers<'_> {
                 Some(ClaimWait::Class { class }) => {
                     vec![ObjectId::new("storage.k8s.io", "StorageClass", None, class)]
                 }
-                Some(ClaimWait::Volume { .. }) | None => Vec::new(),
+                Some(ClaimWait::Named { volume, .. }) => {
+                    vec![ObjectId::new("", "PersistentVolume", None, volume)]
+                }
+                Some(ClaimWait::Volume { .. } | ClaimWait::Mode { .. }) | None => Vec::new(),
             };
         }
         let needed = self.world.operators.waits_of(id);

@@ -62,6 +62,13 @@ impl Contents for Paths {
         self.objects.values().flatten().any(|object| object.id() == *id)
     }
 
+    fn brings_default_class(&self) -> bool {
+        self.objects
+            .values()
+            .flatten()
+            .any(|object| object["kind"] == "StorageClass" && firstpass_controllers::is_default_class(object))
+    }
+
     fn grants(&self, account: &TierName) -> bool {
         self.granted.contains(account)
     }

@@ -1,14 +1,17 @@
 //! Claims and volumes: when is a claim bound, and what does it wait for?
 //!
-//! A claim of a class that binds immediately is bound after its volume is provisioned. One whose class waits for the
-//! first consumer stays pending until a pod that mounts it is there, even if a matching volume exists. A claim that names
-//! its volume binds to it at once.
+//! A claim of a class that binds immediately gets a volume that fits, or is bound after one is provisioned. One whose class
+//! waits for the first consumer stays pending until a pod that mounts it is there, unless a volume is reserved for it. A claim
+//! that names its volume waits for that one. A claim without a class gets the default class, also one that comes later.
+
+pub(crate) mod classes;
+mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{Request, Target, Time};
-use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Controller};
@@ -16,7 +19,6 @@ use crate::timers::Timers;
 use crate::workload::{is_workload, needs};
 
 const ACTOR: &str = "persistentvolume-controller";
-const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// The model of claims and volumes.
@@ -28,6 +30,8 @@ pub struct StorageController {
     timers: Timers<ObjectId>,
     /// Classes that nothing brings and that are taken to exist, with a claim that uses each.
     assumed: BTreeMap<String, ObjectId>,
+    /// Volumes that a claim has, or had: whoever deletes it does not give the volume back.
+    taken: BTreeMap<ObjectId, ObjectId>,
 }
 
 /// What became of a claim so far.
@@ -57,12 +61,28 @@ pub enum ClaimWait {
         /// The class; empty for none.
         class: String,
     },
+    /// The volume that it names.
+    Named {
+        /// Its name.
+        volume: String,
+        /// What is wrong with it; `None` if it does not exist yet.
+        objection: Option<&'static str>,
+    },
+    /// A provisioner that can do what it asks for: its class's cannot.
+    Mode {
+        /// The class.
+        class: String,
+        /// The access mode that is refused.
+        mode: String,
+    },
 }
 
 /// How a claim can be bound.
 enum Binding {
-    /// Now.
+    /// Now, to a volume that is made for it or that nobody here can see.
     Bind,
+    /// Now, to this volume.
+    To(ObjectId),
     /// Not yet.
     Wait(ClaimWait),
 }
@@ -90,8 +110,12 @@ impl StorageController {
             record.bound = true;
             return;
         }
-        match self.binding(id, &claim, context) {
-            Binding::Bind => {
+        let binding = self.binding(id, &claim, context);
+        if let Binding::To(volume) = &binding {
+            self.taken.insert(volume.clone(), id.clone());
+        }
+        match binding {
+            Binding::Bind | Binding::To(_) => {
                 let delay = context.delays.delay("volume-provision", &id.to_string(), 0);
                 self.timers.set(context.now + delay, id.clone());
                 let record = self.claims.entry(id.clone()).or_default();
@@ -111,33 +135,36 @@ impl StorageController {
     }
 
     fn binding(&mut self, id: &ObjectId, claim: &Value, context: &Context<'_>) -> Binding {
-        if claim
-            .text_at(&["spec", "volumeName"])
-            .is_some_and(|name| !name.is_empty())
-        {
-            return Binding::Bind;
+        let named_class = claim.text_at(&["spec", "storageClassName"]);
+        let named_volume = claim.text_at(&["spec", "volumeName"]);
+        if let Some(volume) = named_volume.filter(|volume| !volume.is_empty()) {
+            return self.bind_to(volume, named_class, claim, context);
         }
-        let named = claim.text_at(&["spec", "storageClassName"]);
-        let class = match named {
-            Some("") => return bind_statically("", claim, context),
+        let class = match named_class {
+            Some("") => return self.bind_statically("", claim, context),
             Some(name) => {
                 let class_id = ObjectId::new("storage.k8s.io", "StorageClass", None, name);
                 match context.server.object(&class_id) {
                     Some(class) => Arc::clone(class),
-                    None if find_volume(name, claim, context) => return Binding::Bind,
-                    None if context.contents.brings(&class_id) || context.contents.rules_out(&class_id) => {
-                        return Binding::Wait(ClaimWait::Class {
-                            class: name.to_owned(),
-                        });
-                    }
                     None => {
+                        if let Some(volume) = volumes::find(name, claim, false, &self.taken, context) {
+                            return Binding::To(volume);
+                        }
+                        if context.contents.brings(&class_id) || context.contents.rules_out(&class_id) {
+                            return Binding::Wait(ClaimWait::Class {
+                                class: name.to_owned(),
+                            });
+                        }
                         self.assumed.entry(name.to_owned()).or_insert_with(|| id.clone());
                         return Binding::Bind;
                     }
                 }
             }
-            None => match default_class(context) {
+            None => match classes::default_class(context) {
                 Some(class) => class,
+                None if context.contents.brings_default_class() => {
+                    return Binding::Wait(ClaimWait::Class { class: String::new() });
+                }
                 // Nothing says that there is one; charts of storage systems often bring it.
                 None => {
                     self.assumed.entry(String::new()).or_insert_with(|| id.clone());
@@ -150,15 +177,57 @@ impl StorageController {
             .consumers
             .get(id)
             .is_some_and(|consumers| !consumers.is_empty());
-        if waits && !has_consumer {
+        let only_reserved = waits && !has_consumer;
+        if let Some(volume) = volumes::find(class.name(), claim, only_reserved, &self.taken, context) {
+            return Binding::To(volume);
+        }
+        if only_reserved {
             return Binding::Wait(ClaimWait::Consumer {
                 class: class.name().to_owned(),
             });
         }
         if class.text_at(&["provisioner"]) == Some(NO_PROVISIONER) {
-            return bind_statically(class.name(), claim, context);
+            return self.bind_statically(class.name(), claim, context);
+        }
+        if let Some(mode) = classes::refused_mode(&class, claim, context) {
+            return Binding::Wait(ClaimWait::Mode {
+                class: class.name().to_owned(),
+                mode,
+            });
         }
         Binding::Bind
+    }
+
+    /// A claim that names its volume gets that one or none.
+    fn bind_to(&self, name: &str, class: Option<&str>, claim: &Value, context: &Context<'_>) -> Binding {
+        let volume_id = ObjectId::new("", "PersistentVolume", None, name);
+        let wait = |objection| {
+            Binding::Wait(ClaimWait::Named {
+                volume: name.to_owned(),
+                objection,
+            })
+        };
+        let Some(volume) = context.server.object(&volume_id) else {
+            let is_seen = context.contents.brings(&volume_id) || context.contents.rules_out(&volume_id);
+            return if is_seen { wait(None) } else { Binding::Bind };
+        };
+        let default = classes::default_class(context);
+        let class = class
+            .or_else(|| default.as_deref().map(ObjectExt::name))
+            .unwrap_or_default();
+        match volumes::objection(class, claim, volume, self.taken.contains_key(&volume_id)) {
+            Some(objection) => wait(Some(objection)),
+            None => Binding::To(volume_id),
+        }
+    }
+
+    fn bind_statically(&self, class: &str, claim: &Value, context: &Context<'_>) -> Binding {
+        match volumes::find(class, claim, false, &self.taken, context) {
+            Some(volume) => Binding::To(volume),
+            None => Binding::Wait(ClaimWait::Volume {
+                class: class.to_owned(),
+            }),
+        }
     }
 
     fn bind(&mut self, id: &ObjectId, context: &mut Context<'_>) {
@@ -239,8 +308,8 @@ impl Controller for StorageController {
             }
         } else if is_workload(&kind) {
             self.note_consumer(old, new, context);
-        } else if old.is_none()
-            && (kind.is("storage.k8s.io", "StorageClass") || kind.is("", "PersistentVolume"))
+        } else if kind.is("storage.k8s.io", "StorageClass") && metadata_changed(old, new)
+            || kind.is("", "PersistentVolume") && old.is_none()
         {
             self.look_at_all(context);
         }
@@ -270,49 +339,33 @@ impl std::fmt::Display for ClaimWait {
                     "waits for its first consumer, as StorageClass/{class} says"
                 )
             }
+            ClaimWait::Class { class } if class.is_empty() => {
+                formatter.write_str("waits for a default storage class")
+            }
             ClaimWait::Class { class } => write!(formatter, "waits for StorageClass/{class}"),
             ClaimWait::Volume { class } if class.is_empty() => {
                 formatter.write_str("waits for a volume that fits")
             }
             ClaimWait::Volume { class } => write!(formatter, "waits for a volume of class {class} that fits"),
+            ClaimWait::Named { volume, objection } => match objection {
+                None => write!(formatter, "waits for PersistentVolume/{volume}"),
+                Some(objection) => write!(formatter, "names PersistentVolume/{volume}, which {objection}"),
+            },
+            ClaimWait::Mode { class, mode } => {
+                write!(
+                    formatter,
+                    "asks for {mode}, which the provisioner of StorageClass/{class} refuses"
+                )
+            }
         }
     }
 }
 
-fn default_class(context: &Context<'_>) -> Option<Arc<Value>> {
-    let mut classes = context
-        .server
-        .objects(&GroupKind::new("storage.k8s.io", "StorageClass"), None);
-    classes
-        .find(|(_, class)| class.annotation(DEFAULT_CLASS) == Some("true"))
-        .map(|(_, class)| Arc::clone(class))
-}
-
-fn bind_statically(class: &str, claim: &Value, context: &Context<'_>) -> Binding {
-    if find_volume(class, claim, context) {
-        Binding::Bind
-    } else {
-        Binding::Wait(ClaimWait::Volume {
-            class: class.to_owned(),
-        })
-    }
-}
-
-/// Whether a volume of the class is there that the claim can have: reserved for it, or free.
-fn find_volume(class: &str, claim: &Value, context: &Context<'_>) -> bool {
-    let mut volumes = context
-        .server
-        .objects(&GroupKind::new("", "PersistentVolume"), None);
-    volumes.any(|(_, volume)| {
-        let same_class = volume.text_at(&["spec", "storageClassName"]).unwrap_or_default() == class;
-        let reserved = volume.at(&["spec", "claimRef"]).is_none_or(|reference| {
-            reference.text_at(&["name"]) == Some(claim.name())
-                && reference
-                    .text_at(&["namespace"])
-                    .is_none_or(|namespace| Some(namespace) == claim.namespace())
-        });
-        same_class && reserved
-    })
+/// Whether an object is new, or its annotations are.
+fn metadata_changed(old: Option<&Arc<Value>>, new: Option<&Arc<Value>>) -> bool {
+    let annotations =
+        |object: Option<&Arc<Value>>| object.map(|object| object.at(&["metadata", "annotations"]).cloned());
+    annotations(old) != annotations(new)
 }
 
 fn write_phase(claim: &Value, phase: &str, context: &mut Context<'_>) {
