@@ -109,6 +109,11 @@ impl ApiError {
         )
     }
 
+    /// An admission plugin of Kubernetes refuses the request.
+    pub fn forbidden(message: impl Into<String>) -> ApiError {
+        ApiError::new(403, Reason::Forbidden, message)
+    }
+
     /// The path is unknown: the kind is not served, or a namespaced kind was asked for without a namespace (F-300).
     pub fn unknown_path() -> ApiError {
         ApiError::new(

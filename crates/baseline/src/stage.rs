@@ -1,6 +1,7 @@
 //! The stage on which Flux's first pass plays.
 
 mod bootstrap;
+mod nodes;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -111,6 +112,11 @@ impl Stage {
             stage.add_helmfile(cluster, &Helmfile::read(tree, file), knowledge);
         }
         stage.add_network(cluster, knowledge);
+        for (name, node) in &cluster.entry.config.baseline.nodes {
+            stage
+                .objects
+                .push((Arc::new(nodes::object(name, node)), "firstpass.yaml".to_owned()));
+        }
         for pattern in &cluster.entry.config.baseline.manifests {
             stage.add_manifests(tree, pattern);
         }

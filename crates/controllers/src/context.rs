@@ -114,6 +114,11 @@ pub trait Contents {
         false
     }
 
+    /// Whether every node of the cluster runs Linux, whatever nodes there are.
+    fn has_linux_nodes_only(&self) -> bool {
+        false
+    }
+
     /// Whether some part of the sources brings a default storage class, now or later.
     fn brings_default_class(&self) -> bool {
         false

@@ -46,4 +46,4 @@ pub use source::{SourceController, SourceRecord};
 pub use storage::classes::is_default as is_default_class;
 pub use storage::{ClaimRecord, ClaimWait, StorageController};
 pub use trouble::{NoTroubles, Trouble, Troubles};
-pub use workload::WorkloadController;
+pub use workload::{Record as WorkloadRecord, WorkloadController};

@@ -31,6 +31,8 @@ pub struct RepositoryContents {
     written: BTreeMap<GroupKind, BTreeSet<String>>,
     /// The service accounts that some binding names.
     granted: BTreeSet<TierName>,
+    /// Whether the distribution, as far as somebody said which it is, has nodes that run Linux only.
+    linux_only: bool,
     /// Whether some manifest is a default storage class.
     brings_default_class: bool,
     /// Whether manifests that can all be seen are all there is: no chart, no operator's objects, nothing unseen.
@@ -88,7 +90,12 @@ impl RepositoryContents {
         let brings_default_class = classes
             .filter(|object| object.id().is("storage.k8s.io", "StorageClass"))
             .any(|class| firstpass_controllers::is_default_class(class));
+        let is_said = !stage
+            .assumptions
+            .iter()
+            .any(|assumption| assumption.about == "distribution");
         RepositoryContents {
+            linux_only: is_said && matches!(stage.distribution.as_str(), "k3s" | "talos" | "kind"),
             brings_default_class,
             cluster,
             revisions,
@@ -246,6 +253,10 @@ impl Contents for RepositoryContents {
             || id.is("", "PersistentVolume")
             || id.is("scheduling.k8s.io", "PriorityClass");
         is_seen && self.only_manifests && !self.brings(id)
+    }
+
+    fn has_linux_nodes_only(&self) -> bool {
+        self.linux_only
     }
 
     fn brings_default_class(&self) -> bool {

@@ -167,6 +167,12 @@ fn of_the_run(explainer: &Explainer<'_>) -> Vec<Assumption> {
         };
         assumption("object", subject, claim.to_string())
     });
+    let nodes = world.workloads.assumed_nodes().iter().map(|(asked, user)| Assumption {
+        about: "nodes".to_owned(),
+        subject: asked.clone(),
+        assumed: format!("some node has it and takes pods; {user} asks for it (`baseline.nodes` says what nodes there are)"),
+        source: "default".to_owned(),
+    });
     let rules = world
         .server
         .unread_rules()
@@ -176,5 +182,5 @@ fn of_the_run(explainer: &Explainer<'_>) -> Vec<Assumption> {
             assumed: format!("holds, though it cannot be judged here: {rule} ({reason})"),
             source: "default".to_owned(),
         });
-    objects.chain(classes).chain(rules).collect()
+    objects.chain(classes).chain(nodes).chain(rules).collect()
 }

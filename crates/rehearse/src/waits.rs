@@ -268,11 +268,16 @@ pub(crate) fn health_text(id: &ObjectId, seen: &str, world: &World) -> String {
         && !record.missing.is_empty()
     {
         let names: Vec<String> = record
-            .missing
+            .missing_texts()
             .iter()
-            .map(|object| format!("`{object}`"))
+            .map(|missing| format!("`{missing}`"))
             .collect();
         return format!("its pods wait for {}", names.join(", "));
+    }
+    if let Some(record) = world.workloads.workloads().get(id)
+        && let Some(why) = &record.unplaced
+    {
+        return format!("its pods find no node: {why}");
     }
     if world
         .workloads

@@ -111,6 +111,52 @@ pub struct BaselineConfig {
     /// Secrets and ConfigMaps that exist only in the cluster, by `namespace/name`: their keys.
     #[serde(default)]
     pub secrets: BTreeMap<String, Vec<String>>,
+    /// The nodes, by name. Without any nobody knows what they are like.
+    #[serde(default)]
+    pub nodes: BTreeMap<String, NodeConfig>,
+}
+
+/// A node of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeConfig {
+    /// Its labels. `kubernetes.io/os` is `linux` and `kubernetes.io/hostname` its name unless they say otherwise.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Its taints, as `kubectl taint` writes them: `key=value:NoSchedule` or `key:NoExecute`.
+    #[serde(default)]
+    pub taints: Vec<Taint>,
+}
+
+/// What keeps pods off a node that do not tolerate it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value; empty for none.
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+impl TryFrom<String> for Taint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Taint, String> {
+        let (head, effect) = text.rsplit_once(':').unwrap_or((&text, ""));
+        let (key, value) = head.split_once('=').unwrap_or((head, ""));
+        if key.is_empty() || !["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect) {
+            return Err(format!(
+                "`{text}` is no taint; write it like `key=value:NoSchedule` or `key:NoExecute`"
+            ));
+        }
+        Ok(Taint {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            effect: effect.to_owned(),
+        })
+    }
 }
 
 /// Distributions of Kubernetes that differ in what they bring.

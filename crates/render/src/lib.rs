@@ -46,7 +46,7 @@ pub use builder::{BuildOutcome, Built, BuiltObject, TierBuilder};
 pub use cluster::{AssumedData, MadeBy, Outcome, RemotePart, RenderedCluster, Tier};
 pub use config::{
     BaselineConfig, CONFIG_FILE, ClusterConfig, Config, ConfigError, Distribution, Invariant, LocalSource,
-    Overlays, Pin, PinPlace, RuleLevel, SuppressConfig,
+    NodeConfig, Overlays, Pin, PinPlace, RuleLevel, SuppressConfig, Taint,
 };
 pub use entry::{Entry, Sync, TierSource};
 pub use failure::{TierFailure, Unrendered, UnrenderedReason};

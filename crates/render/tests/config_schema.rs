@@ -16,6 +16,7 @@ clusters:
       bootstrap: [bootstrap/helmfile.yaml]
       manifests: [bootstrap/extra/*.yaml]
       secrets: {flux-system/cluster-secrets: [SECRET_DOMAIN]}
+      nodes: {one: {labels: {disk: ssd}, taints: ["gpu=yes:NoSchedule"]}, two: {}}
     sources: {GitRepository/flux-system/infra: {path: ../infra}}
 overlays: {base: clusters/base, vars: ConfigMap/flux-system/cluster-vars, may_patch: [spec.decryption]}
 invariants:
@@ -53,6 +54,8 @@ fn both_refuse_the_same_mistakes() {
         ("clusters:", "cluster:"),
         ("path: clusters/prod", "paths: clusters/prod"),
         ("distribution: k3s", "distribution: k8s"),
+        ("gpu=yes:NoSchedule", "gpu=yes:Never"),
+        ("labels: {disk: ssd}", "label: {disk: ssd}"),
         ("flux: \"2.9\"", "flux: latest"),
         ("design_only: true", "design_only: maybe"),
         ("{path: ../infra}", "{}"),

@@ -184,6 +184,9 @@ fn check(
             change,
         }));
     }
+    if live.is_none() {
+        crate::workload::admit_pod(object, context)?;
+    }
     // Nobody but the administrator sees what is wrong with an object that they may not touch.
     impersonate::authorize_apply(account, object, live.is_none(), context)?;
     let dry_run = || {

@@ -4,8 +4,12 @@
 //! need is there, and are ready after a modelled delay. Claims are the other half ([`super::storage`]): a claim may wait
 //! for a pod, and a pod waits for its claims.
 
+mod admission;
+mod autoscale;
 pub(crate) mod needs;
+mod placement;
 mod report;
+mod serving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,8 +24,10 @@ use crate::timers::Timers;
 use crate::trouble::Trouble;
 use crate::{made, marks};
 use needs::Needs;
+use placement::Placement;
 use report::Stage;
 
+pub(crate) use admission::admit_pod;
 pub(crate) use report::is_ready;
 
 pub(crate) const ACTOR: &str = "kubelet";
@@ -48,6 +54,10 @@ pub struct WorkloadController {
     starts: BTreeMap<ObjectId, u64>,
     /// Objects that nothing brings and that are taken to exist all the same, with the workload that uses each.
     assumed: BTreeMap<ObjectId, ObjectId>,
+    /// What nodes are taken to be like, with a workload that asks for it.
+    assumed_nodes: BTreeMap<String, ObjectId>,
+    /// Autoscalers that look at their target at a time.
+    autoscalers: Timers<ObjectId>,
 }
 
 /// What became of a workload so far.
@@ -57,6 +67,14 @@ pub struct Record {
     stage: Stage,
     /// What its pods wait for.
     pub missing: BTreeSet<ObjectId>,
+    /// Keys that some of it lacks.
+    pub missing_keys: BTreeMap<ObjectId, BTreeSet<String>>,
+    /// Why no node takes its pods.
+    pub unplaced: Option<String>,
+    /// Pods of before the last change still run and answer.
+    serves_still: bool,
+    /// How many nodes a DaemonSet runs on.
+    nodes: u64,
     starts: u64,
     /// How often its processes crashed in a row.
     pub crashes: u32,
@@ -68,6 +86,12 @@ impl Record {
     /// Whether its processes crash again and again.
     pub fn is_crashing(&self) -> bool {
         matches!(self.stage, Stage::Crashing | Stage::Failed)
+    }
+
+    /// What its pods wait for, in words: `Secret/web/tls`, or the keys of it that are not there.
+    pub fn missing_texts(&self) -> Vec<String> {
+        let text = |id: &ObjectId| missing_text(id, &self.missing_keys);
+        self.missing.iter().map(text).collect()
     }
 }
 
@@ -98,9 +122,27 @@ impl WorkloadController {
         &self.assumed
     }
 
-    /// A workload is new, or its template changed: its pods start again.
-    fn begin(&mut self, object: &Arc<Value>, context: &mut Context<'_>) {
+    /// What nodes are taken to be like, with a workload that asks for it.
+    pub fn assumed_nodes(&self) -> &BTreeMap<String, ObjectId> {
+        &self.assumed_nodes
+    }
+
+    /// A workload is new, or changed: its pods start again, unless they are as many and as they were.
+    fn begin(&mut self, old: Option<&Arc<Value>>, object: &Arc<Value>, context: &mut Context<'_>) {
         let id = object.id();
+        let rollout = Rollout::of(old, object);
+        let was_ready = self
+            .workloads
+            .get(&id)
+            .is_some_and(|record| record.stage == Stage::Ready);
+        if rollout == Rollout::Nothing
+            && was_ready
+            && let Some(record) = self.workloads.get_mut(&id)
+        {
+            record.generation = generation(object);
+            self.reach(&id, Stage::Ready, context);
+            return;
+        }
         let count = self.starts.entry(id.clone()).or_default();
         *count += 1;
         let starts = *count - 1;
@@ -108,6 +150,10 @@ impl WorkloadController {
             generation: generation(object),
             stage: Stage::Pending,
             missing: BTreeSet::new(),
+            missing_keys: BTreeMap::new(),
+            unplaced: None,
+            serves_still: was_ready && rollout == Rollout::Rolling,
+            nodes: 1,
             starts,
             crashes: 0,
             hopeless: false,
@@ -140,6 +186,9 @@ impl WorkloadController {
             );
         }
         self.look(&id, context);
+        if was_ready && rollout == Rollout::Replacing {
+            self.update_services(object, context);
+        }
     }
 
     /// The processes of a workload crash now, since a fault began.
@@ -147,6 +196,9 @@ impl WorkloadController {
         let runs = |record: &&Record| matches!(record.stage, Stage::Running | Stage::Ready);
         let has_run = self.workloads.get(id).filter(runs).is_some();
         let object = context.server.object(id).cloned();
+        if let Some(record) = self.workloads.get_mut(id) {
+            record.serves_still = false;
+        }
         // What has done its task has nothing left that could crash.
         if let Some(object) = object.filter(|object| has_run && !runs_once(object)) {
             self.crash_again(id, &object, context);
@@ -217,21 +269,44 @@ impl WorkloadController {
             self.reach(id, Stage::Ready, context);
             return;
         }
-        let missing = self.missing(&needs::of(&object), id, context);
+        let (unplaced, nodes) = self.place(&object, context);
+        if object.kind() == "DaemonSet" && (nodes == 0 || unplaced.is_some()) {
+            // It has a pod per node that fits, so it has none, and that is all it wants.
+            self.set_nodes(id, 0);
+            self.reach(id, Stage::Ready, context);
+            return;
+        }
+        self.set_nodes(id, nodes);
+        let needs = needs::of(&object);
+        let (missing, missing_keys) = self.missing(&needs, id, context);
         for object in &missing {
             self.waiting.entry(object.clone()).or_default().insert(id.clone());
         }
         let is_first = before.is_empty() && !missing.is_empty();
         if is_first {
-            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            let names: Vec<String> = missing
+                .iter()
+                .map(|missing| missing_text(missing, &missing_keys))
+                .collect();
             context.note(ACTOR, id, format!("pods wait for {}", names.join(", ")));
         }
-        let can_start = missing.is_empty();
+        let is_refused = missing.iter().any(|missing| needs.admission.contains(missing));
+        let can_start = missing.is_empty() && unplaced.is_none();
         if let Some(record) = self.workloads.get_mut(id) {
+            if let Some(why) = unplaced.as_ref().filter(|_| record.unplaced.is_none()) {
+                context.note(ACTOR, id, format!("pods find no node: {why}"));
+            }
             record.missing = missing;
+            record.missing_keys = missing_keys;
+            record.unplaced = unplaced;
         }
         if !can_start {
-            report::write(&object, Stage::Pending, context);
+            let held = if is_refused {
+                report::Held::Refused
+            } else {
+                self.held(id)
+            };
+            report::write_held(&object, held, self.nodes(id), context);
             return;
         }
         self.reach(id, Stage::Starting, context);
@@ -252,17 +327,68 @@ impl WorkloadController {
         }
     }
 
-    /// What of a workload's needs is not there. What nothing brings is taken to be there.
-    fn missing(&mut self, needs: &Needs, id: &ObjectId, context: &Context<'_>) -> BTreeSet<ObjectId> {
+    /// Why no node takes the pods of a workload, and how many would.
+    fn place(&mut self, object: &Value, context: &Context<'_>) -> (Option<String>, u64) {
+        match placement::of(object, context) {
+            Placement::Nodes(count) => (None, count),
+            Placement::Nowhere(why) => (Some(why), 0),
+            Placement::Unknown(assumed) => {
+                if let Some(assumed) = assumed {
+                    self.assumed_nodes.entry(assumed).or_insert_with(|| object.id());
+                }
+                (None, 1)
+            }
+        }
+    }
+
+    fn set_nodes(&mut self, id: &ObjectId, nodes: u64) {
+        if let Some(record) = self.workloads.get_mut(id) {
+            record.nodes = nodes;
+        }
+    }
+
+    fn nodes(&self, id: &ObjectId) -> u64 {
+        self.workloads.get(id).map_or(1, |record| record.nodes)
+    }
+
+    /// A pod without a node, or whose claim is not bound, is not scheduled; any other waits on its node.
+    fn held(&self, id: &ObjectId) -> report::Held {
+        let record = self.workloads.get(id);
+        let is_unscheduled = record.is_some_and(|record| {
+            let claims = |missing: &ObjectId| missing.is("", "PersistentVolumeClaim");
+            record.unplaced.is_some() || record.missing.iter().any(claims)
+        });
+        if is_unscheduled {
+            report::Held::Unscheduled
+        } else {
+            report::Held::OnNode
+        }
+    }
+
+    /// What of a workload's needs is not there, and which keys of what is there are not. What nothing brings is taken to be
+    /// there.
+    fn missing(
+        &mut self,
+        needs: &Needs,
+        id: &ObjectId,
+        context: &Context<'_>,
+    ) -> (BTreeSet<ObjectId>, BTreeMap<ObjectId, BTreeSet<String>>) {
         let mut missing = BTreeSet::new();
-        for need in needs.objects.iter().chain(&needs.claims) {
+        let mut missing_keys = BTreeMap::new();
+        for need in needs.admission.iter().chain(&needs.objects).chain(&needs.claims) {
             let there = context.server.object(need);
             let is_claim = need.kind == "PersistentVolumeClaim";
             match there {
                 Some(claim) if is_claim && claim.text_at(&["status", "phase"]) != Some("Bound") => {
                     missing.insert(need.clone());
                 }
-                Some(_) => {}
+                Some(object) => {
+                    let keys = needs.keys.get(need).map(|keys| needs::missing_keys(object, keys));
+                    if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
+                        missing.insert(need.clone());
+                        missing_keys.insert(need.clone(), keys);
+                    }
+                }
                 None if context.contents.brings(need) || context.contents.rules_out(need) => {
                     missing.insert(need.clone());
                 }
@@ -271,7 +397,7 @@ impl WorkloadController {
                 }
             }
         }
-        missing
+        (missing, missing_keys)
     }
 
     fn reach(&mut self, id: &ObjectId, stage: Stage, context: &mut Context<'_>) {
@@ -282,12 +408,15 @@ impl WorkloadController {
         if let Some(record) = self.workloads.get_mut(id) {
             before = std::mem::replace(&mut record.stage, stage);
         }
-        report::write(&object, stage, context);
+        report::write(&object, stage, self.nodes(id), context);
         if stage == Stage::Ready {
+            if let Some(record) = self.workloads.get_mut(id) {
+                record.serves_still = false;
+            }
             context.note(ACTOR, id, report::ready_word(&object));
         }
         if stage == Stage::Ready || before == Stage::Ready {
-            update_services(&object, context);
+            self.update_services(&object, context);
         }
     }
 
@@ -336,13 +465,13 @@ impl WorkloadController {
                 let at = context.now + start_time(&object, starts, context);
                 self.set_timer(at, id, Happening::Ready);
             }
-            (Happening::JobDeadline, stage) if stage < Stage::Ready => {
+            (Happening::JobDeadline, stage) if stage < Stage::Ready && stage != Stage::Failed => {
                 context.note(ACTOR, id, "failed: its deadline has passed");
-                self.reach(id, Stage::Failed, context);
+                self.reach(id, Stage::TooLate, context);
             }
             (Happening::Ready, Stage::Running) => self.reach(id, Stage::Ready, context),
             (Happening::Deadline, Stage::Pending | Stage::Starting | Stage::Crashing | Stage::Running) => {
-                report::write_deadline(&object, context);
+                report::write_deadline(&object, self.nodes(id), context);
                 context.note(ACTOR, id, "exceeded its progress deadline");
             }
             _ => {}
@@ -350,11 +479,65 @@ impl WorkloadController {
     }
 }
 
+/// What becomes of the pods of a workload that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rollout {
+    /// They stay: neither the template nor the number grows.
+    Nothing,
+    /// New ones come before old ones go.
+    Rolling,
+    /// Old ones go first.
+    Replacing,
+}
+
+impl Rollout {
+    fn of(old: Option<&Arc<Value>>, new: &Value) -> Rollout {
+        let Some(old) = old else {
+            return Rollout::Replacing;
+        };
+        let replicas = |object: &Value| {
+            object
+                .at(&["spec", "replicas"])
+                .and_then(Value::as_i64)
+                .unwrap_or(1)
+        };
+        let same_pods = old.at(&["spec", "template"]) == new.at(&["spec", "template"]);
+        match new.kind() {
+            "Deployment" | "StatefulSet" | "ReplicaSet" if same_pods => {
+                if replicas(new) <= replicas(old) {
+                    Rollout::Nothing
+                } else {
+                    Rollout::Rolling
+                }
+            }
+            "DaemonSet" if same_pods => Rollout::Nothing,
+            "Deployment" if new.text_at(&["spec", "strategy", "type"]) != Some("Recreate") => {
+                Rollout::Rolling
+            }
+            "StatefulSet" if replicas(old) > 1 => Rollout::Rolling,
+            // One node after another, and nobody knows how many there are.
+            "DaemonSet" => Rollout::Rolling,
+            _ => Rollout::Replacing,
+        }
+    }
+}
+
+/// `ConfigMap/web/settings`, or the keys that it lacks.
+fn missing_text(id: &ObjectId, keys: &BTreeMap<ObjectId, BTreeSet<String>>) -> String {
+    match keys.get(id) {
+        Some(keys) => {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            format!("{} in {id}", keys.join(", "))
+        }
+        None => id.to_string(),
+    }
+}
+
 /// From running to ready. Operators that do some work before they are ready take that much longer.
 fn start_time(object: &Value, starts: u64, context: &Context<'_>) -> Duration {
     let subject = object.id().to_string();
     if runs_once(object) {
-        return context.delays.delay("job-run", &subject, starts);
+        return context.delays.delay("job-run", &subject, starts) * needs::rounds(object);
     }
     let name = object.annotation(marks::READY_AFTER).unwrap_or("pod-start");
     let start = context.delays.delay(name, &subject, starts);
@@ -380,7 +563,7 @@ impl Controller for WorkloadController {
             match new {
                 None => {
                     self.workloads.remove(&id);
-                    update_services(object, context);
+                    self.update_services(object, context);
                 }
                 Some(new)
                     if self
@@ -388,15 +571,21 @@ impl Controller for WorkloadController {
                         .get(&id)
                         .is_none_or(|record| record.generation != generation(new)) =>
                 {
-                    self.begin(new, context);
+                    self.begin(old, new, context);
+                    for autoscaler in autoscale::of_workload(&id, context) {
+                        self.autoscalers.set(context.now + autoscale::PERIOD, autoscaler);
+                    }
                 }
                 Some(_) => {}
             }
             return;
         }
+        if autoscale::is_autoscaler(&id) && new.is_some() {
+            self.autoscalers.set(context.now + autoscale::PERIOD, id.clone());
+        }
         if id.is("", "Service") && new.is_some() {
-            give_address(object, context);
-            update_service(object, context);
+            serving::give_address(object, context);
+            self.update_service(object, context);
         }
         if self.waiting.contains_key(&id) {
             let waiting = self.waiting.remove(&id).unwrap_or_default();
@@ -410,18 +599,28 @@ impl Controller for WorkloadController {
         while let Some(timer) = self.timers.pop_due(context.now, context.delays) {
             self.happen(&timer, context);
         }
+        while let Some(autoscaler) = self.autoscalers.pop_due(context.now, context.delays) {
+            autoscale::sync(&autoscaler, context);
+        }
     }
 
     fn next_wake(&self) -> Option<Time> {
-        self.timers.next()
+        self.timers
+            .next()
+            .into_iter()
+            .chain(self.autoscalers.next())
+            .min()
     }
 
     fn is_working(&self) -> bool {
+        if self.autoscalers.next().is_some() {
+            return true;
+        }
         self.timers.iter().any(|timer| {
             let record = self.workloads.get(&timer.workload);
             let waits = |record: &Record| {
                 record.generation == timer.generation
-                    && !matches!(record.stage, Stage::Ready | Stage::Failed)
+                    && !matches!(record.stage, Stage::Ready | Stage::Failed | Stage::TooLate)
                     && !(record.hopeless && timer.what == Happening::Running)
             };
             record.is_some_and(waits)
@@ -440,62 +639,4 @@ pub(crate) fn is_workload(kind: &GroupKind) -> bool {
         "" => kind.kind == "Pod",
         _ => false,
     }
-}
-
-/// A Service without an address gets one.
-fn give_address(service: &Value, context: &mut Context<'_>) {
-    let kind = service.text_at(&["spec", "type"]).unwrap_or("ClusterIP");
-    if kind == "ExternalName" || service.at(&["spec", "clusterIP"]).is_some() {
-        return;
-    }
-    let number = context.server.log().head().0 % 65_025;
-    let patch = Request::Patch {
-        target: Target::of(service),
-        patch: serde_json::json!({"spec": {"clusterIP": format!("10.43.{}.{}", number / 255, number % 255 + 1)}}),
-        manager: "kube-apiserver".into(),
-    };
-    let _gone_meanwhile = context.server.call(&patch);
-}
-
-/// The services of a workload's namespace may have got, or lost, somebody to answer.
-fn update_services(workload: &Value, context: &mut Context<'_>) {
-    let namespace = workload.namespace().unwrap_or_default().to_owned();
-    let services: Vec<Arc<Value>> = context
-        .server
-        .objects(&GroupKind::new("", "Service"), Some(&namespace))
-        .map(|(_, service)| Arc::clone(service))
-        .collect();
-    for service in services {
-        update_service(&service, context);
-    }
-}
-
-/// A Service serves if its selector picks the pods of a workload that is ready.
-fn update_service(service: &Value, context: &mut Context<'_>) {
-    let Some(selector) = service.at(&["spec", "selector"]).and_then(Value::as_object) else {
-        return;
-    };
-    let namespace = service.namespace().unwrap_or_default().to_owned();
-    let picks = |workload: &Value| {
-        let labels = needs::pod_labels(workload);
-        selector
-            .iter()
-            .all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
-    };
-    let kinds = [
-        ("apps", "Deployment"),
-        ("apps", "StatefulSet"),
-        ("apps", "DaemonSet"),
-        ("apps", "ReplicaSet"),
-        ("", "Pod"),
-    ];
-    let serving = !selector.is_empty()
-        && kinds.iter().any(|(group, kind)| {
-            let kind = GroupKind::new(*group, *kind);
-            let mut workloads = context.server.objects(&kind, Some(&namespace));
-            workloads.any(|(_, workload)| picks(workload) && report::is_ready(workload))
-        });
-    context
-        .server
-        .set_service_serving(&namespace, service.name(), serving);
 }

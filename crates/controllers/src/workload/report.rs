@@ -17,12 +17,25 @@ pub(super) enum Stage {
     Starting,
     /// Processes crash as soon as they run, and are started again after a while.
     Crashing,
-    /// It has failed for good: a Job after its last retry or its deadline.
+    /// It has failed for good: a Job after its last retry.
     Failed,
+    /// A Job that was not done before its deadline.
+    TooLate,
     /// Processes run.
     Running,
     /// Ready, or complete.
     Ready,
+}
+
+/// What holds pods up that cannot start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// The API server refuses them.
+    Refused,
+    /// They find no node.
+    Unscheduled,
+    /// They wait on their node.
+    OnNode,
 }
 
 /// Whether a workload has nothing to do: no replicas, or suspended.
@@ -72,14 +85,44 @@ pub(super) fn ready_word(workload: &Value) -> &'static str {
 }
 
 /// Writes the status that goes with a stage.
-pub(super) fn write(workload: &Value, stage: Stage, context: &mut Context<'_>) {
-    let status = status(workload, stage, &context.now.timestamp());
+pub(super) fn write(workload: &Value, stage: Stage, nodes: u64, context: &mut Context<'_>) {
+    let status = status(workload, stage, nodes, &context.now.timestamp());
+    write_status(workload, &status, context);
+}
+
+/// Writes the status of a workload whose pods cannot start.
+pub(super) fn write_held(workload: &Value, held: Held, nodes: u64, context: &mut Context<'_>) {
+    let now = context.now.timestamp();
+    let mut status = status(workload, Stage::Pending, nodes, &now);
+    match (held, workload.kind()) {
+        (Held::Refused, "Deployment" | "StatefulSet" | "ReplicaSet") => {
+            for field in [
+                "replicas",
+                "updatedReplicas",
+                "currentReplicas",
+                "fullyLabeledReplicas",
+            ] {
+                if status.get(field).is_some() {
+                    status[field] = 0.into();
+                }
+            }
+        }
+        (Held::Refused, "DaemonSet") => {
+            status["currentNumberScheduled"] = 0.into();
+            status["updatedNumberScheduled"] = 0.into();
+        }
+        (Held::Refused, "Job") => status["active"] = 0.into(),
+        (Held::Unscheduled, "Pod") => {
+            status["conditions"][0] = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": now});
+        }
+        _ => {}
+    }
     write_status(workload, &status, context);
 }
 
 /// Writes that a Deployment has made no progress for too long (F-520).
-pub(super) fn write_deadline(workload: &Value, context: &mut Context<'_>) {
-    let mut status = status(workload, Stage::Running, &context.now.timestamp());
+pub(super) fn write_deadline(workload: &Value, nodes: u64, context: &mut Context<'_>) {
+    let mut status = status(workload, Stage::Running, nodes, &context.now.timestamp());
     let message = format!("ReplicaSet \"{}\" has timed out progressing.", workload.name());
     status["conditions"][0] = json!({
         "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": message,
@@ -104,7 +147,7 @@ fn write_status(workload: &Value, status: &Value, context: &mut Context<'_>) {
     let _gone_meanwhile = context.server.call(&request);
 }
 
-fn status(workload: &Value, stage: Stage, now: &str) -> Value {
+fn status(workload: &Value, stage: Stage, nodes: u64, now: &str) -> Value {
     let replicas = workload
         .at(&["spec", "replicas"])
         .and_then(Value::as_i64)
@@ -156,16 +199,16 @@ fn status(workload: &Value, stage: Stage, now: &str) -> Value {
             "conditions": [running_condition],
         }),
         "DaemonSet" => {
-            let ready = i64::from(stage == Stage::Ready);
+            let ready = if stage == Stage::Ready { nodes } else { 0 };
             json!({
                 "observedGeneration": generation,
-                "desiredNumberScheduled": 1,
-                "currentNumberScheduled": 1,
-                "updatedNumberScheduled": 1,
+                "desiredNumberScheduled": nodes,
+                "currentNumberScheduled": nodes,
+                "updatedNumberScheduled": nodes,
                 "numberMisscheduled": 0,
                 "numberReady": ready,
                 "numberAvailable": ready,
-                "numberUnavailable": 1 - ready,
+                "numberUnavailable": nodes - ready,
                 "conditions": [running_condition],
             })
         }
@@ -186,12 +229,16 @@ fn job(workload: &Value, stage: Stage, now: &str) -> Value {
             "failed": 1, "startTime": now,
             "conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached the specified backoff limit"}],
         }),
+        Stage::TooLate => json!({
+            "failed": 1, "startTime": now,
+            "conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "Job was active longer than specified deadline"}],
+        }),
         Stage::Running => json!({
             "active": 1, "ready": 1, "startTime": now,
             "conditions": [{"type": PODS_RUNNING, "status": "True"}],
         }),
         Stage::Ready => json!({
-            "succeeded": 1, "startTime": now, "completionTime": now,
+            "succeeded": workload.at(&["spec", "completions"]).and_then(Value::as_i64).unwrap_or(1), "startTime": now, "completionTime": now,
             "conditions": [{"type": PODS_RUNNING, "status": "True"}, {"type": "Complete", "status": "True"}],
         }),
     }
@@ -201,7 +248,7 @@ fn pod(workload: &Value, stage: Stage, now: &str) -> Value {
     let runs_once = workload.text_at(&["spec", "restartPolicy"]) == Some("Never");
     let phase = match stage {
         Stage::Pending | Stage::Starting => "Pending",
-        Stage::Failed => "Failed",
+        Stage::Failed | Stage::TooLate => "Failed",
         Stage::Running | Stage::Crashing => "Running",
         Stage::Ready if runs_once => "Succeeded",
         Stage::Ready => "Running",
