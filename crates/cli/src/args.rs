@@ -97,6 +97,8 @@ pub(crate) struct RehearseArgs {
     /// Let something go wrong: `NAME[=TARGET][@BEGIN][+LASTS]`, several divided by commas
     ///
     /// source-down[=SOURCE]      a source, or all of them, cannot be fetched
+    /// source-slow[=SOURCE]      fetches take longer than their timeout (`spec.timeout`, 60s)
+    /// artifact-gone[=SOURCE]    what a source has stored cannot be downloaded
     /// crash-loop=WORKLOAD       its pods crash as soon as they run
     /// slow-image[=WORKLOAD]     its images, or all, are not there before the fault is over
     /// slow-operator[=NAME]      an operator, or all of them, does nothing

@@ -25,6 +25,12 @@ const MANAGER: &str = "source-controller";
 /// order does, since the source's own event wakes the chart.
 const CHART_RETRY: Duration = Duration::from_secs(60);
 
+/// `spec.timeout` of a source that names none (source-controller API).
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Why a fetch fails.
+const UNREACHABLE: &str = "the server cannot be reached";
+const TOO_SLOW: &str = "context deadline exceeded";
+
 /// The controller's state.
 #[derive(Clone, Debug, Default)]
 pub struct SourceController {
@@ -75,8 +81,13 @@ impl SourceController {
         } else {
             "source-fetch"
         };
-        let delay = context.delays.delay(name, &source.to_string(), record.fetches);
+        let mut delay = context.delays.delay(name, &source.to_string(), record.fetches);
         record.fetches += 1;
+        if let Some(until) = context.trouble(Trouble::FetchInTime(&source)) {
+            // It answers once the trouble is over, unless whoever waits has given up before.
+            let answered = until.since(context.now).max(delay);
+            delay = answered.min(timeout(&source, context));
+        }
         self.timers.set(
             context.now + delay,
             Fetch {
@@ -99,8 +110,16 @@ impl SourceController {
         if source.suspend {
             return;
         }
-        if let Some(until) = context.trouble(Trouble::Fetch(id)) {
-            self.fail(id, &object, until, context);
+        let down = context
+            .trouble(Trouble::Fetch(id))
+            .map(|until| (until, UNREACHABLE));
+        let slow = || {
+            context
+                .trouble(Trouble::FetchInTime(id))
+                .map(|until| (until, TOO_SLOW))
+        };
+        if let Some((until, why)) = down.or_else(slow) {
+            self.fail(id, &object, until, why, context);
             return;
         }
         if let Some(record) = self.records.get_mut(id) {
@@ -120,7 +139,7 @@ impl SourceController {
     }
 
     /// A fetch fails and is tried again after a backoff; an artifact that is there stays (F-537, F-1105).
-    fn fail(&mut self, id: &ObjectId, object: &Value, until: Time, context: &mut Context<'_>) {
+    fn fail(&mut self, id: &ObjectId, object: &Value, until: Time, why: &str, context: &mut Context<'_>) {
         let record = self.records.entry(id.clone()).or_default();
         let delay = BACKOFF_LEAST * (1_u64 << record.failures.min(20));
         record.failures += 1;
@@ -131,7 +150,7 @@ impl SourceController {
                 "OCIRepository" => "OCIArtifactPullFailed",
                 _ => "FetchFailed",
             };
-            let message = "failed to fetch: the server cannot be reached";
+            let message = &format!("failed to fetch: {why}");
             let mut status = Status::of(object);
             status.set_condition(
                 names::condition::READY,
@@ -242,6 +261,17 @@ impl Controller for SourceController {
     fn is_working(&self) -> bool {
         self.timers.iter().any(|fetch| !fetch.is_retry)
     }
+}
+
+/// How long a fetch may take.
+fn timeout(source: &ObjectId, context: &Context<'_>) -> Duration {
+    let stated = context.server.object(source).and_then(|object| {
+        object
+            .text_at(&["spec", "timeout"])?
+            .parse::<firstpass_flux::Duration>()
+            .ok()
+    });
+    stated.map_or(TIMEOUT, crate::time::of_flux)
 }
 
 /// The source that a HelmChart comes from.

@@ -11,6 +11,10 @@ use firstpass_object::{ObjectId, TierName};
 pub enum Trouble<'a> {
     /// A source is fetched.
     Fetch(&'a ObjectId),
+    /// A source is fetched within its timeout.
+    FetchInTime(&'a ObjectId),
+    /// The artifact of a source is downloaded by who builds it.
+    Download(&'a ObjectId),
     /// The images of a workload are pulled.
     Pull(&'a ObjectId),
     /// The processes of a workload stay up.

@@ -24,16 +24,26 @@ const LASTS: Duration = Duration::from_secs(10 * 60);
 const CRASH_LASTS: Duration = Duration::from_secs(30 * 60);
 /// When a controller restarts, or a webhook dies, that does not say.
 const LATER: Duration = Duration::from_secs(5 * 60);
+/// So many names are told where none was meant.
+const LISTED_MAX: usize = 8;
 /// Random faults begin within this time.
 const RANDOM_BEGIN_S_MAX: u64 = 15 * 60;
 /// Random faults last at most so long.
 const RANDOM_LASTS_S_MAX: u64 = 20 * 60;
 
 /// The faults that can be typed, with what each does.
-pub const FAULTS: [(&str, &str); 9] = [
+pub const FAULTS: [(&str, &str); 11] = [
     (
         "source-down",
         "[=SOURCE] a source, or all of them, cannot be fetched",
+    ),
+    (
+        "source-slow",
+        "[=SOURCE] fetches of a source, or of all of them, take longer than their timeout",
+    ),
+    (
+        "artifact-gone",
+        "[=SOURCE] the artifact of a source, or of all of them, cannot be downloaded",
     ),
     ("crash-loop", "=WORKLOAD its pods crash as soon as they run"),
     (
@@ -157,7 +167,7 @@ impl<'t> Typed<'t> {
         let mut typed = Typed {
             text,
             name,
-            target: target.filter(|target| !target.is_empty()),
+            target,
             begins: begins.map(|begins| duration(text, begins)).transpose()?,
             lasts: match lasts {
                 None => None,
@@ -177,11 +187,18 @@ impl<'t> Typed<'t> {
         Ok(typed)
     }
 
-    fn target(&self, example: &str) -> Result<&'t str, FaultError> {
-        self.target.ok_or_else(|| FaultError {
-            message: format!("`{}` does not say of what", self.text),
-            help: format!("write it like `{}={example}`", self.name),
-        })
+    /// What it is about. `names` are those that there are.
+    fn target<N: fmt::Display>(
+        &self,
+        example: &str,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<&'t str, FaultError> {
+        self.target
+            .filter(|target| !target.is_empty())
+            .ok_or_else(|| FaultError {
+                message: format!("`{}` does not say of what", self.text),
+                help: format!("write it like `{}={example}`; {}", self.name, listed(names)),
+            })
     }
 }
 
@@ -251,14 +268,16 @@ impl Targets {
         };
         Ok(match typed.name {
             "source-down" => FaultKind::SourceDown(optional(&self.sources, "source")?),
+            "source-slow" => FaultKind::SourceSlow(optional(&self.sources, "source")?),
+            "artifact-gone" => FaultKind::ArtifactGone(optional(&self.sources, "source")?),
             "slow-image" => FaultKind::SlowImage(optional(&self.workloads, "workload")?),
             "crash-loop" => FaultKind::CrashLoop(find(
-                typed.target("Deployment/NAMESPACE/NAME")?,
+                typed.target("Deployment/NAMESPACE/NAME", &self.workloads)?,
                 &self.workloads,
                 "workload",
             )?),
             "stuck" => FaultKind::Stuck(find(
-                typed.target("KIND/NAMESPACE/NAME")?,
+                typed.target("KIND/NAMESPACE/NAME", &self.objects)?,
                 &self.objects,
                 "object",
             )?),
@@ -272,7 +291,7 @@ impl Targets {
                 let webhooks = &self.webhooks;
                 let names = webhooks.iter().map(|(name, _)| name.as_str());
                 let name = named(
-                    typed.target("NAME")?,
+                    typed.target("NAME", names.clone())?,
                     names,
                     "webhook that a workload of the cluster serves",
                 )?;
@@ -286,7 +305,7 @@ impl Targets {
             "restart-controller" => {
                 let all = FluxController::ALL;
                 let name = named(
-                    typed.target("kustomize-controller")?,
+                    typed.target("kustomize-controller", all.iter().map(|known| known.name()))?,
                     all.iter().map(|known| known.name()),
                     "controller of Flux",
                 )?;
@@ -316,7 +335,9 @@ impl Targets {
             let last = u64::try_from(objects.len()).ok()?.checked_sub(1)?;
             objects.get(usize::try_from(draw("target", last)).ok()?).cloned()
         };
-        let kind = match draw("sort", 6) {
+        let kind = match draw("sort", 8) {
+            6 => FaultKind::SourceSlow(pick(&self.sources)),
+            7 => FaultKind::ArtifactGone(pick(&self.sources)),
             0 => FaultKind::SourceDown(pick(&self.sources)),
             1 => FaultKind::CrashLoop(pick(&self.workloads)?),
             2 => FaultKind::SlowImage(pick(&self.workloads)),
@@ -394,6 +415,12 @@ fn named<'n>(
 }
 
 fn unknown<'n>(target: &str, names: impl Iterator<Item = &'n str> + Clone, what: &str) -> FaultError {
+    if target.is_empty() {
+        return FaultError {
+            message: format!("which {what}?"),
+            help: listed(names),
+        };
+    }
     let near = nearest(target, names.clone());
     // A name without its kind and namespace is what people remember.
     let ends = names
@@ -401,18 +428,23 @@ fn unknown<'n>(target: &str, names: impl Iterator<Item = &'n str> + Clone, what:
         .find(|name| name.rsplit('/').next() == target.rsplit('/').next());
     let help = match near.or(ends) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let some: Vec<&str> = names.take(8).collect();
-            if some.is_empty() {
-                "this cluster has none".to_owned()
-            } else {
-                format!("there are {}, …", some.join(", "))
-            }
-        }
+        None => listed(names),
     };
     FaultError {
         message: format!("this cluster has no {what} `{target}`"),
         help,
+    }
+}
+
+/// Some of the names that there are.
+fn listed<N: fmt::Display>(names: impl IntoIterator<Item = N>) -> String {
+    let mut names = names.into_iter().map(|name| name.to_string());
+    let some: Vec<String> = names.by_ref().take(LISTED_MAX).collect();
+    let rest = names.count();
+    match (some.is_empty(), rest) {
+        (true, _) => "this cluster has none".to_owned(),
+        (false, 0) => format!("there are {}", some.join(", ")),
+        (false, rest) => format!("there are {} and {rest} more", some.join(", ")),
     }
 }
 

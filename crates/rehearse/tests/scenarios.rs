@@ -276,10 +276,45 @@ fn a_target_that_is_not_there_says_what_is_near() {
         help("restart-controller=kustomise-controller"),
         "did you mean `kustomize-controller`?"
     );
-    assert_eq!(
-        help("crash-loop"),
-        "write it like `crash-loop=Deployment/NAMESPACE/NAME`"
+    let none = help("crash-loop");
+    assert!(
+        none.starts_with("write it like `crash-loop=Deployment/NAMESPACE/NAME`; there are "),
+        "{none}"
     );
+    assert!(none.ends_with(" more"), "{none}");
+    // An empty target is no target, also where one may be left out.
+    let error = script.faults(&["source-down=".to_owned()]).unwrap_err();
+    assert_eq!(error.message, "which source?");
+    assert!(error.help.starts_with("there are GitRepository/"), "{error}");
+    assert_eq!(
+        help("restart-controller="),
+        "write it like `restart-controller=kustomize-controller`; there are kustomize-controller, helm-controller, source-controller"
+    );
+    assert!(help("slow-operator=").contains("cdi-operator"));
+}
+
+/// What each fault that can be typed does is shown where it is played (`crates/sim/tests/faults.rs`); here each is read.
+#[test]
+fn each_fault_that_is_listed_can_be_typed() {
+    let script = of(Arc::new(story("remote-bases")));
+    for (name, _) in firstpass_rehearse::FAULTS {
+        let typed = match name {
+            "crash-loop" => "crash-loop=Deployment/homepage/homepage",
+            "stuck" => "stuck=CDI/cdi",
+            "webhook-dies" => "webhook-dies=cert-manager-webhook",
+            "restart-controller" => "restart-controller=helm-controller",
+            name => name,
+        };
+        let troubles = script
+            .faults(&[typed.to_owned()])
+            .unwrap_or_else(|error| panic!("{typed}: {error}"));
+        assert_eq!(troubles.fixed.len() + troubles.random as usize, 1, "{typed}");
+        let shown = troubles
+            .fixed
+            .first()
+            .map_or_else(|| "random".to_owned(), ToString::to_string);
+        assert!(shown.starts_with(typed), "{shown}");
+    }
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub struct Fault {
 pub enum FaultKind {
     /// A source cannot be fetched.
     SourceDown(Option<ObjectId>),
+    /// A source answers too slowly to be fetched within its timeout.
+    SourceSlow(Option<ObjectId>),
+    /// The artifact of a source cannot be downloaded by who builds it.
+    ArtifactGone(Option<ObjectId>),
     /// Pods of a workload crash as soon as they run.
     CrashLoop(ObjectId),
     /// Images take until the fault is over.
@@ -94,6 +98,27 @@ impl Faults {
         &self.faults
     }
 
+    /// Lets one begin now that nobody has planned.
+    pub(crate) fn begin_now(&mut self, kind: FaultKind, now: Time) {
+        let begins = now.since(self.epoch);
+        self.faults.push(Fault {
+            kind,
+            begins,
+            lasts: None,
+        });
+    }
+
+    /// Lets all that have begun end now.
+    pub(crate) fn end_now(&mut self, now: Time) {
+        let epoch = self.epoch;
+        for fault in &mut self.faults {
+            let begun = epoch + fault.begins;
+            if begun <= now && fault.lasts.is_none() {
+                fault.lasts = Some(now.since(begun));
+            }
+        }
+    }
+
     /// When the last one that heals has healed.
     pub fn healed_at(&self) -> Time {
         let ends = self
@@ -119,6 +144,8 @@ impl FaultKind {
         let is = |wanted: &Option<ObjectId>, id: &ObjectId| wanted.as_ref().is_none_or(|wanted| wanted == id);
         match (self, trouble) {
             (FaultKind::SourceDown(source), Trouble::Fetch(id)) => is(source, id),
+            (FaultKind::SourceSlow(source), Trouble::FetchInTime(id)) => is(source, id),
+            (FaultKind::ArtifactGone(source), Trouble::Download(id)) => is(source, id),
             (FaultKind::SlowImage(workload), Trouble::Pull(id)) => is(workload, id),
             (FaultKind::CrashLoop(workload), Trouble::Run(id)) => workload == id,
             (FaultKind::WebhookDies { server, .. }, Trouble::Run(id)) => server == id,
@@ -155,6 +182,20 @@ impl fmt::Display for Fault {
             FaultKind::SourceDown(source) => {
                 target(
                     "source-down",
+                    source.as_ref().map(|id| id as &dyn fmt::Display),
+                    formatter,
+                )?;
+            }
+            FaultKind::SourceSlow(source) => {
+                target(
+                    "source-slow",
+                    source.as_ref().map(|id| id as &dyn fmt::Display),
+                    formatter,
+                )?;
+            }
+            FaultKind::ArtifactGone(source) => {
+                target(
+                    "artifact-gone",
                     source.as_ref().map(|id| id as &dyn fmt::Display),
                     formatter,
                 )?;

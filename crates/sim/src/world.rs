@@ -137,6 +137,20 @@ impl World {
         self.faults = Arc::new(faults);
     }
 
+    /// Lets something go wrong from now on, until [`World::heal`].
+    pub fn break_now(&mut self, kind: FaultKind) {
+        let now = self.now();
+        Arc::make_mut(&mut self.faults).begin_now(kind, now);
+        self.progress.disturb(now);
+    }
+
+    /// Heals what has been broken without a plan for its end.
+    pub fn heal(&mut self) {
+        let now = self.now();
+        Arc::make_mut(&mut self.faults).end_now(now);
+        self.progress.disturb(now);
+    }
+
     /// The faults of this run.
     pub fn faults(&self) -> &Faults {
         &self.faults
@@ -180,6 +194,8 @@ impl World {
                         world.workloads.crash(id, context);
                     }
                     FaultKind::SourceDown(_)
+                    | FaultKind::SourceSlow(_)
+                    | FaultKind::ArtifactGone(_)
                     | FaultKind::SlowImage(_)
                     | FaultKind::SlowOperator(_)
                     | FaultKind::RemoteBaseSlow(_) => {}

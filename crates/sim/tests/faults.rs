@@ -194,3 +194,151 @@ fn faults_are_written_as_they_are_typed() {
         assert_eq!(fault.to_string(), text);
     }
 }
+
+#[test]
+fn a_source_that_is_too_slow_takes_its_timeout_and_fails() {
+    // F-537, F-1105; `spec.timeout` is a minute where nothing else is said.
+    let world = play(vec![fault(FaultKind::SourceSlow(None), 0, Some(10))]);
+    let failed = world
+        .journal()
+        .iter()
+        .find(|line| line.what.contains("context deadline exceeded"));
+    let failed_at = failed.unwrap().at;
+    assert!(
+        failed_at >= Time::from_secs(60) && failed_at < Time::from_secs(61),
+        "{failed_at}"
+    );
+    assert!(ready_s(&world, "root").unwrap() >= 600);
+    assert!(ready_s(&world, "b").is_some());
+    // A trouble that is over before anybody gives up costs what it lasts.
+    let mut world = two_tiers();
+    world.suffer(vec![Fault {
+        kind: FaultKind::SourceSlow(None),
+        begins: Duration::ZERO,
+        lasts: Some(Duration::from_secs(20)),
+    }]);
+    assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
+    assert!(
+        !world
+            .journal()
+            .iter()
+            .any(|line| line.what.contains("context deadline exceeded"))
+    );
+    assert!((20..40).contains(&ready_s(&world, "root").unwrap()));
+}
+
+#[test]
+fn an_artifact_that_cannot_be_downloaded_is_asked_for_every_thirty_seconds() {
+    // F-135
+    let world = play(vec![fault(FaultKind::ArtifactGone(None), 0, Some(2))]);
+    let failures = &record(&world, "root").failures;
+    assert!(failures.len() >= 3, "{}", failures.len());
+    for pair in failures.windows(2) {
+        assert_eq!(pair[1].began_at.since(pair[0].ended_at), Duration::from_secs(30));
+    }
+    assert_eq!(
+        failures[0].failure.message,
+        "Source is not ready, artifact not found, retrying in 30s"
+    );
+    assert!((120..180).contains(&ready_s(&world, "root").unwrap()));
+}
+
+#[test]
+fn a_remote_base_that_is_too_slow_fails_the_build_of_its_tier_alone() {
+    let world = play(vec![fault(
+        FaultKind::RemoteBaseSlow([common::tier("b")].into()),
+        0,
+        Some(5),
+    )]);
+    assert!(record(&world, "a").failures.is_empty());
+    let failure = &record(&world, "b").failures[0];
+    assert!(
+        failure.failure.message.contains("hit 27s timeout"),
+        "{}",
+        failure.failure.message
+    );
+    assert!(failure.ended_at.since(failure.began_at) >= Duration::from_secs(27));
+    assert!(ready_s(&world, "b").unwrap() >= 300);
+}
+
+#[test]
+fn a_job_with_a_deadline_does_not_outlive_a_slow_image() {
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "activeDeadlineSeconds": 120,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "registry.example.com/main:1"}]}},
+        },
+    });
+    let mut world = tiers_with(job);
+    let id = ObjectId::new("batch", "Job", Some("default"), "web");
+    world.suffer(vec![fault(FaultKind::SlowImage(Some(id.clone())), 0, Some(10))]);
+    assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
+    let job = world.server.object(&id).unwrap();
+    assert_eq!(job.condition("Failed").unwrap()["reason"], "DeadlineExceeded");
+    assert_eq!(ready_s(&world, "a"), None);
+}
+
+/// A Deployment that serves an admission webhook, and a tier after it whose objects it is asked about.
+#[test]
+fn a_webhook_that_dies_refuses_until_it_is_back() {
+    // F-230 and the like: a webhook that fails closed and does not answer refuses.
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 443}]},
+    });
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "hook"},
+        "webhooks": [{
+            "name": "hook.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+            "clientConfig": {"service": {"name": "web", "namespace": "default"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        }],
+    });
+    let first = json!({"wait": true, "timeout": "3m", "retryInterval": "30s"});
+    let second = json!({"dependsOn": [{"name": "a"}], "retryInterval": "30s"});
+    let root = vec![kustomization("a", first), kustomization("b", second)];
+    let paths = [
+        ("root", root),
+        ("a", vec![deployment("web"), service, hook]),
+        ("b", vec![config_map("b")]),
+    ];
+    let kind = FaultKind::WebhookDies {
+        name: "hook.example.com".to_owned(),
+        server: web(),
+    };
+    let play = |faults: Vec<Fault>| {
+        let mut world = world(&paths, "2.9");
+        world.suffer(faults);
+        assert_eq!(world.run_until_quiet(hour(24)), End::Quiet);
+        world
+    };
+    let calm = play(Vec::new());
+    assert!(record(&calm, "b").failures.is_empty());
+    // It dies between the two tiers.
+    let begins = calm.kustomizations.tiers()[&common::tier("a")]
+        .ready_at
+        .unwrap()
+        .since(calm.epoch())
+        + Duration::from_secs(1);
+    let world = play(vec![Fault {
+        kind,
+        begins,
+        lasts: Some(minutes(5)),
+    }]);
+    let failures = &record(&world, "b").failures;
+    assert!(
+        failures
+            .first()
+            .is_some_and(|failed| failed.failure.message.contains("failed calling webhook")),
+        "{failures:?}"
+    );
+    assert!(ready_s(&world, "b").unwrap() >= 300);
+}
+
+#[test]
+fn whoever_controls_a_stuck_object_never_reports_it_well() {
+    let world = play(vec![fault(FaultKind::Stuck(web()), 0, None)]);
+    assert_eq!(ready_s(&world, "a"), None);
+    assert_eq!(ready_s(&world, "b"), None);
+}

@@ -1,10 +1,8 @@
 //! Claims and volumes: which class, which volume, and when.
 
-#[allow(
-    dead_code,
-    clippy::needless_pass_by_value,
-    reason = "each test file uses its part; literals read better as they are"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "literals read better as they are")]
+
+#[allow(dead_code, reason = "each test file uses its part")]
 mod common;
 
 use common::{config_map, deployment, hour, kustomization, tier, world};

@@ -1,10 +1,8 @@
 //! Workloads by their needs: what their pods wait for, what refuses them, and what is healthy without doing anything.
 
-#[allow(
-    dead_code,
-    clippy::needless_pass_by_value,
-    reason = "each test file uses its part; literals read better as they are"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "literals read better as they are")]
+
+#[allow(dead_code, reason = "each test file uses its part")]
 mod common;
 
 use common::{config_map, contents, deployment, hour, kustomization, tier, world, world_of};
@@ -151,9 +149,9 @@ fn pods_without_their_account_or_class_are_never_made() {
     let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1});
     let runtime = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "runsc"});
     for (spec, what) in [
-        (json!({"serviceAccountName": "web"}), account.clone()),
-        (json!({"priorityClassName": "high"}), class.clone()),
-        (json!({"runtimeClassName": "gvisor"}), runtime.clone()),
+        (json!({"serviceAccountName": "web"}), account),
+        (json!({"priorityClassName": "high"}), class),
+        (json!({"runtimeClassName": "gvisor"}), runtime),
     ] {
         let world = play(vec![of_pods(deployment("web"), spec.clone())], vec![what.clone()]);
         assert!(!is_ready(&world));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use firstpass_apiserver::{ApiServer, Request, Target};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
+use firstpass_sim::faults::FaultKind;
 use serde_json::{Value, json};
 
 use crate::play::{Player, apply, span_of};
@@ -63,6 +64,14 @@ impl Player<'_> {
             }
             "restart" if word(1) == "kustomize-controller" => {
                 self.world.restart_kustomize_controller();
+                return Ok(());
+            }
+            "stop" if word(1) == "source" => {
+                self.world.break_now(FaultKind::ArtifactGone(None));
+                return Ok(());
+            }
+            "start" if word(1) == "source" => {
+                self.world.heal();
                 return Ok(());
             }
             "restart" | "stop" | "start" => return Err("the simulator cannot do that".to_owned()),

@@ -6,13 +6,25 @@ use super::{Attempt, Phase, Step};
 use crate::context::{BuildFailure, Built, Context};
 use crate::kustomization::begin::write;
 use crate::kustomization::normalize::normalize;
-use crate::kustomization::{KustomizationController, Obstacle, history, impersonate};
+use crate::kustomization::{Failure, KustomizationController, Obstacle, Retry, history, impersonate};
+use crate::time::of_flux;
 use crate::trouble::Trouble;
 
 impl KustomizationController {
     /// Fetches the artifact, builds it and divides what comes of it into stages.
     pub(super) fn build(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
         let tier = attempt.name().clone();
+        let source = attempt.kustomization.source().map(|source| source.id());
+        if source.is_some_and(|source| context.trouble(Trouble::Download(&source)).is_some()) {
+            // F-135
+            let wait = context.settings.kustomize_requeue_dependency;
+            return Step::Failed(Failure {
+                reason: names::reason::ARTIFACT_FAILED,
+                message: format!("Source is not ready, artifact not found, retrying in {wait}"),
+                obstacles: Vec::new(),
+                retry: Retry::After(of_flux(wait)),
+            });
+        }
         if context.trouble(Trouble::RemoteBase(&tier)).is_some() {
             attempt
                 .status
