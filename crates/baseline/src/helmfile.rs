@@ -8,7 +8,7 @@ use firstpass_source::{RepoPath, Tree};
 use firstpass_yaml::{Node, decode, parse_all};
 use serde_json::{Map, Value};
 
-use crate::release::merge;
+use crate::values::merge;
 
 /// How many files one helmfile may draw in.
 const FILES_MAX: usize = 50;

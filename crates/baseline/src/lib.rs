@@ -15,6 +15,7 @@
 mod helmfile;
 mod release;
 mod stage;
+mod values;
 
 pub use helmfile::{Helmfile, HelmfileRelease};
 pub use release::{ChartName, Found, PlacedWebhook, Release, ReleaseFacts};

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use firstpass_flux::{CrdPolicy, HelmRelease, Source, SourceKind, SourceName, ValuesFrom};
+use firstpass_flux::{CrdPolicy, HelmRelease, Source, SourceKind, SourceName};
 use firstpass_knowledge::{
     BroughtKind, Chart, ChartRef, CrdsPolicy, FailurePolicy, Knowledge, Operator, PlacedWorkload,
     TemplateScope, VersionPoint, Webhook, chart_name,
 };
 use firstpass_object::{ObjectExt, ObjectId};
-use serde_json::{Map, Value};
-
-/// Values files nest this deep at most; deeper ones are taken as they are, unmerged.
-const MERGE_DEPTH_MAX: usize = 100;
+use serde_json::Value;
 
 /// Looks up an object of the cluster: a source, a ConfigMap with values.
 pub type Found<'a> = &'a dyn Fn(&ObjectId) -> Option<Arc<Value>>;
@@ -88,7 +85,7 @@ impl Release {
     /// Reads a HelmRelease; `found` gives the objects that it refers to.
     pub fn of_object(object: &Value, found: Found<'_>) -> Release {
         let release = HelmRelease::read(object).value;
-        let (values, values_complete) = merged_values(&release, found);
+        let (values, values_complete) = crate::values::merged(&release, found);
         let crds = match release.spec.install.crd_policy() {
             CrdPolicy::Skip => CrdsPolicy::Skip,
             CrdPolicy::Create | CrdPolicy::CreateReplace => CrdsPolicy::Install,
@@ -236,43 +233,6 @@ fn read_source(name: &SourceName, found: Found<'_>) -> Option<Source> {
         .map(|read| read.value)
 }
 
-/// Values in Flux's order: `valuesFrom` as listed, then `values` (F-1004). The flag says whether that is all of them.
-fn merged_values(release: &HelmRelease, found: Found<'_>) -> (Value, bool) {
-    let mut values = Value::Object(Map::new());
-    let mut complete = true;
-    for reference in &release.spec.values_from {
-        match values_of(reference, &release.name.namespace, found) {
-            Some(more) => merge(&mut values, more, 0),
-            None => complete &= reference.optional,
-        }
-    }
-    if let Some(inline) = &release.spec.values {
-        merge(&mut values, inline.clone(), 0);
-    }
-    (values, complete)
-}
-
-fn values_of(reference: &ValuesFrom, namespace: &str, found: Found<'_>) -> Option<Value> {
-    if reference.kind != "ConfigMap" || reference.target_path.is_some() {
-        return None;
-    }
-    let object = found(&ObjectId::new("", "ConfigMap", Some(namespace), &reference.name))?;
-    let text = object.text_at(&["data", &reference.values_key])?;
-    firstpass_yaml::parse_one(text).ok()?.to_json().ok()
-}
-
-/// Helm's way: maps merge, everything else is replaced.
-pub(crate) fn merge(into: &mut Value, from: Value, depth: usize) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) if depth < MERGE_DEPTH_MAX => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value, depth + 1);
-            }
-        }
-        (into, from) => *into = from,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,7 +296,7 @@ mod tests {
         assert_eq!(release.values, json!({"a": {"x": 1, "y": 2}}));
         assert!(release.values_complete);
         assert_eq!(release.chart.name, "");
-        object["spec"]["valuesFrom"][0]["kind"] = json!("Secret");
+        object["spec"]["valuesFrom"][0]["name"] = json!("none");
         assert!(!Release::of_object(&object, &found).values_complete);
     }
 }

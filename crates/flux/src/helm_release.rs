@@ -55,6 +55,10 @@ pub struct HelmReleaseSpec {
     pub install: ReleaseAction,
     /// How an upgrade goes.
     pub upgrade: ReleaseAction,
+    /// How a failed upgrade goes back.
+    pub rollback: UndoAction,
+    /// How a release is taken away.
+    pub uninstall: UndoAction,
     /// Values from objects, in order.
     pub values_from: Vec<ValuesFrom>,
     /// Values in place; they win.
@@ -114,6 +118,15 @@ pub struct ReleaseAction {
     pub skip_crds: bool,
 }
 
+/// `rollback` or `uninstall`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UndoAction {
+    /// Limit of this action.
+    pub timeout: Option<Duration>,
+    /// Does not wait for pods to come up, or for objects to go.
+    pub disable_wait: bool,
+}
+
 /// `remediation.strategy` of an upgrade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Remediation {
@@ -158,6 +171,8 @@ pub struct ValuesFrom {
     pub values_key: String,
     /// Where a single value goes.
     pub target_path: Option<String>,
+    /// Whether the value that goes to the path is taken as it stands, without Helm's `--set` syntax.
+    pub literal: bool,
     /// Tolerates that it does not exist.
     pub optional: bool,
 }
@@ -185,6 +200,14 @@ impl HelmRelease {
             (None, Some(namespace)) => format!("{namespace}-{}", self.name.name),
             (None, None) => self.name.name.clone(),
         }
+    }
+
+    /// Namespace of Helm's records: the field, else the own one.
+    pub fn storage_namespace(&self) -> &str {
+        self.spec
+            .storage_namespace
+            .as_deref()
+            .unwrap_or(&self.name.namespace)
     }
 
     /// Namespace that the chart's objects go to by default.
@@ -253,6 +276,8 @@ impl HelmReleaseSpec {
             kube_config: kube_config(spec),
             install: release_action(&spec.map("install")),
             upgrade: release_action(&spec.map("upgrade")),
+            rollback: undo_action(&spec.map("rollback")),
+            uninstall: undo_action(&spec.map("uninstall")),
             values_from: spec.list("valuesFrom").iter().map(values_from).collect(),
             values: spec.value("values").cloned(),
             post_renderers: spec
@@ -351,6 +376,13 @@ fn release_action(fields: &Fields<'_>) -> ReleaseAction {
     }
 }
 
+fn undo_action(fields: &Fields<'_>) -> UndoAction {
+    UndoAction {
+        timeout: fields.duration("timeout"),
+        disable_wait: fields.flag("disableWait").unwrap_or_default(),
+    }
+}
+
 fn values_from(fields: &Fields<'_>) -> ValuesFrom {
     ValuesFrom {
         kind: fields.required_text("kind"),
@@ -360,6 +392,7 @@ fn values_from(fields: &Fields<'_>) -> ValuesFrom {
             .filter(|key| !key.is_empty())
             .unwrap_or_else(|| "values.yaml".to_owned()),
         target_path: fields.text("targetPath").filter(|path| !path.is_empty()),
+        literal: fields.flag("literal").unwrap_or_default(),
         optional: fields.flag("optional").unwrap_or_default(),
     }
 }
