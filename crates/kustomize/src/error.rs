@@ -20,6 +20,9 @@ pub struct Error {
     pub why: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
+    /// What kustomize itself says, where that is known to be something else. It names files by the directory that the build
+    /// runs in, which is `…` here.
+    pub upstream: Option<Box<str>>,
 }
 
 impl Error {
@@ -65,6 +68,17 @@ impl Error {
             Some(inner) => format!("{inner}; {why}"),
             None => why,
         });
+        self
+    }
+
+    /// What kustomize says: [`Error::upstream`], or else what we say.
+    pub fn upstream_text(&self) -> &str {
+        self.upstream.as_deref().unwrap_or(&self.what)
+    }
+
+    /// Puts what kustomize says into what it says at the level above.
+    pub(crate) fn said(mut self, outer: impl FnOnce(&str) -> String) -> Error {
+        self.upstream = Some(outer(self.upstream_text()).into());
         self
     }
 

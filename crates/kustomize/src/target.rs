@@ -2,6 +2,7 @@
 //! each by the same steps (F-808).
 
 mod plugins;
+mod said;
 mod transformers;
 
 use firstpass_source::RepoPath;
@@ -99,10 +100,12 @@ impl<'a, 'tree> Target<'a, 'tree> {
 
     /// Builds into `gathered`: empty for a kustomization, what the parent has so far for a component.
     pub(crate) fn accumulate(&self, gathered: &mut Accumulator) -> Result<(), Error> {
-        self.accumulate_resources(gathered, &self.file.resources)?;
+        self.accumulate_resources(gathered, &self.file.resources)
+            .map_err(|error| error.said(|inner| format!("accumulating resources: {inner}")))?;
         self.merge_config(gathered)?;
         self.generate(gathered)?;
-        self.accumulate_components(gathered)?;
+        self.accumulate_components(gathered)
+            .map_err(|error| error.said(|inner| format!("accumulating components: {inner}")))?;
         self.transform(gathered)?;
         self.validate(gathered)?;
         gathered
@@ -127,12 +130,25 @@ impl<'a, 'tree> Target<'a, 'tree> {
             };
             match self.loader.enter(path) {
                 Ok(Entered::Remote) => self.site().elsewhere(path, path.mark)?,
-                Ok(Entered::Directory(loader)) => self.accumulate_directory(gathered, loader, path, false)?,
-                Err(_) if not_a_file.file.as_ref() == Some(&self.path) => return Err(not_a_file),
-                Err(_) if not_a_file.file.is_some() => {
-                    return Err(not_a_file.because(self.named_at(path)));
+                Ok(Entered::Directory(loader)) => {
+                    let root = loader.root().clone();
+                    self.accumulate_directory(gathered, loader, path, false)
+                        .map_err(|error| error.said(|inner| said::directory(path, &root, inner)))?;
                 }
                 Err(not_a_directory) => {
+                    let text = said::neither(
+                        path,
+                        &self.loader.root().join_clamped(path),
+                        &not_a_file,
+                        &not_a_directory,
+                    );
+                    let not_a_file = not_a_file.said(|_| text.clone());
+                    if not_a_file.file.as_ref() == Some(&self.path) {
+                        return Err(not_a_file);
+                    }
+                    if not_a_file.file.is_some() {
+                        return Err(not_a_file.because(self.named_at(path)));
+                    }
                     let cyclic = not_a_directory.what.starts_with("cycle");
                     let error = if cyclic || not_a_file.what.contains("must resolve to a file") {
                         not_a_directory
@@ -140,6 +156,7 @@ impl<'a, 'tree> Target<'a, 'tree> {
                         not_a_file
                     };
                     return Err(error
+                        .said(|_| text)
                         .at(&self.path, path.mark)
                         .help("correct the path; it is read from the directory of the kustomization file"));
                 }
@@ -187,8 +204,14 @@ impl<'a, 'tree> Target<'a, 'tree> {
         path: &Located<String>,
         as_component: bool,
     ) -> Result<(), Error> {
-        let mut target =
-            Target::load(self.session, loader, None).map_err(|error| error.at(&self.path, path.mark))?;
+        let root = loader.root().clone();
+        let inside = |how: &'static str| {
+            let root = root.clone();
+            move |error: Error| error.said(|inner| format!("{how} path '…/{root}': {inner}"))
+        };
+        let mut target = Target::load(self.session, loader, None)
+            .map_err(inside("couldn't make target for"))
+            .map_err(|error| error.at(&self.path, path.mark))?;
         target.file.build_metadata.clone_from(&self.file.build_metadata);
         target.origin = self
             .origin
@@ -213,19 +236,25 @@ impl<'a, 'tree> Target<'a, 'tree> {
             (true, true) => {
                 target
                     .accumulate(gathered)
+                    .map_err(inside("recursed accumulation of"))
                     .map_err(|error| error.because(named_here.clone()))?;
                 // What a component leaves behind is added to nothing once more: clashes show, and field specs go that
                 // others cover.
                 let all = std::mem::take(gathered);
-                gathered.merge(all).map_err(|error| error.because(named_here))
+                gathered
+                    .merge(all)
+                    .map_err(inside("recursed merging from"))
+                    .map_err(|error| error.because(named_here))
             }
             (false, false) => {
                 let mut base = Accumulator::default();
                 target
                     .accumulate(&mut base)
+                    .map_err(inside("recursed accumulation of"))
                     .map_err(|error| error.because(named_here.clone()))?;
                 gathered
                     .merge(base)
+                    .map_err(inside("recursed merging from"))
                     .map_err(|error| error.at(&self.path, path.mark).because(named_here))
             }
         }
@@ -235,9 +264,14 @@ impl<'a, 'tree> Target<'a, 'tree> {
         for path in &self.file.components {
             match self.loader.enter(path) {
                 Ok(Entered::Remote) => self.site().elsewhere(path, path.mark)?,
-                Ok(Entered::Directory(loader)) => self.accumulate_directory(gathered, loader, path, true)?,
+                Ok(Entered::Directory(loader)) => self
+                    .accumulate_directory(gathered, loader, path, true)
+                    .map_err(|error| error.said(said::component))?,
                 Err(error) => {
+                    let place = self.loader.root().join_clamped(path);
+                    let text = said::no_component(&place, &error);
                     return Err(error
+                        .said(|_| text)
                         .at(&self.path, path.mark)
                         .help("correct the path; it is read from the directory of the kustomization file"));
                 }

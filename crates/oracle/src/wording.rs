@@ -129,7 +129,9 @@ fn paths(message: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in message.split(' ') {
         let after_call = words.last().is_some_and(|last| last == "stat" || last == "open");
-        let made = word.contains("/tmp/") || word.contains("/kustomization-");
+        let made = ["/tmp/", "/kustomization-", "…/"]
+            .iter()
+            .any(|mark| word.contains(mark));
         let start = word.find('/').filter(|_| after_call || made);
         let text = if let Some(start) = start {
             let quote: String = word[..start].chars().filter(|char| *char == '\'').collect();

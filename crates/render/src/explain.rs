@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::artifacts::Files;
 use crate::builder::BuiltObject;
+use crate::generate::NO_MANIFEST;
 use crate::substitute::{SubstituteError, VariableSet, VariablesError, not_set};
 use crate::{RemotePart, RenderedObject, TierBuilder, TierFailure, locate};
 
@@ -124,7 +125,13 @@ pub(crate) fn build(error: &firstpass_kustomize::Error, files: &Files, tier: &Ku
             failure
         }
     };
-    failure.flux_message = format!("kustomize build failed: {}", error.what);
+    let said = error.upstream_text();
+    failure.flux_message = if error.what.starts_with(NO_MANIFEST) {
+        // F-802: that is found before anything is built.
+        said.to_owned()
+    } else {
+        format!("kustomize build failed: {said}")
+    };
     failure.help = error.help.clone().unwrap_or_default();
     failure.location = error.file.as_ref().map(|file| {
         Location::new(

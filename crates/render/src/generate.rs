@@ -15,6 +15,12 @@ const DEPTH_MAX: usize = 100;
 /// Since this version images merge field by field; before, an entry of the Kustomization replaced the file's (F-1768).
 const IMAGES_MERGE_SINCE: ControllerVersion = ControllerVersion::new(9, 4);
 
+/// What Flux says of a file that is no manifest, before anything is built (F-802).
+pub(crate) const NO_MANIFEST: &str = "failed to decode Kubernetes YAML from";
+
+/// What kustomize says of a document without metadata.
+const MISSING_METADATA: &str = "missing Resource metadata";
+
 /// The root kustomization that Flux hands to kustomize.
 pub(crate) fn root_kustomization(
     tree: &dyn Tree,
@@ -87,11 +93,13 @@ fn scan(
 /// A manifest has to hold Kubernetes objects and nothing else; empty documents are fine (F-802).
 fn check_manifest(tree: &dyn Tree, path: &RepoPath) -> Result<(), Error> {
     let refuse = |mark: firstpass_yaml::Mark, why: &str| {
-        let mut error = at(
-            path,
-            mark,
-            &format!("failed to decode Kubernetes YAML from `{path}`: {why}"),
-        );
+        let mut error = at(path, mark, &format!("{NO_MANIFEST} `{path}`: {why}"));
+        let said = if why.starts_with(MISSING_METADATA) {
+            MISSING_METADATA
+        } else {
+            why
+        };
+        error.upstream = Some(format!("{NO_MANIFEST} …/{path}: {said}").into());
         error.help = Some(
             "a directory without a kustomization file is built from every YAML file below it: add a kustomization file \
              that lists the manifests, or move the file out of the path"
@@ -116,7 +124,7 @@ fn check_manifest(tree: &dyn Tree, path: &RepoPath) -> Result<(), Error> {
         if kind.is_empty() {
             return Err(refuse(
                 root.mark,
-                "missing Resource metadata: the document has no `kind`",
+                &format!("{MISSING_METADATA}: the document has no `kind`"),
             ));
         }
         let has_name = root
