@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
-use firstpass_flux::names;
+use firstpass_flux::{FluxVersion, names};
 
 use super::{Attempt, Phase, Step};
 use crate::context::Context;
@@ -11,22 +11,34 @@ use crate::flux_api;
 use crate::kustomization::begin::write;
 use crate::kustomization::health::{self, HealthWait, Verdict};
 use crate::kustomization::inventory::{self, Entry};
+use crate::kustomization::submit::{Action, Change};
 use crate::kustomization::{ACTOR, Failure, KustomizationController, Obstacle, Retry, impersonate};
 use crate::time::go;
 
 /// Time between two polls of the health wait (F-503).
 const POLL: Duration = Duration::from_secs(5);
 
+/// Whether skipped objects leave the inventory and are spared by the pruning, so that they are never pruned (F-1740,
+/// F-1741): kustomize-controller 1.7.0 to 1.8.4.
+fn drops_skipped_objects(flux: FluxVersion) -> bool {
+    let version = flux.kustomize_controller();
+    version.minor == 7 || version.minor == 8 && version.patch < 5
+}
+
 impl KustomizationController {
     /// Everything is applied: the inventory, the pruning, the health checks.
     pub(super) fn applied(&mut self, attempt: &mut Attempt, context: &mut Context<'_>) -> Step {
-        let inventory: Vec<Entry> = attempt
-            .changes
-            .iter()
-            .map(|change| change.entry.clone())
-            .collect();
+        let drops_skipped = drops_skipped_objects(context.settings.flux);
+        let is_dropped = |change: &Change| drops_skipped && change.action == Action::Skipped;
+        let entries = |dropped: bool| -> Vec<Entry> {
+            let changes = attempt.changes.iter();
+            let wanted = changes.filter(|change| is_dropped(change) == dropped);
+            wanted.map(|change| change.entry.clone()).collect()
+        };
+        let (inventory, dropped) = (entries(false), entries(true));
         self.note_applied(attempt, &inventory, context);
-        let stale = inventory::stale(&attempt.old_inventory, &inventory);
+        let mut stale = inventory::stale(&attempt.old_inventory, &inventory);
+        stale.retain(|entry| dropped.iter().all(|dropped| dropped.id != entry.id));
         // Written with the next status, which comes after the pruning.
         attempt.status.set("inventory", inventory::write(&inventory));
         if attempt.kustomization.spec.prune
