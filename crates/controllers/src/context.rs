@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiError, ApiServer, Apply, Duration, Request, Response, Target, Time};
-use firstpass_flux::{ControllerSettings, Kustomization};
+use firstpass_flux::{ControllerSettings, Kustomization, SourceName};
 use firstpass_knowledge::Knowledge;
 use firstpass_object::{ObjectId, TierName};
 use serde_json::Value;
@@ -88,6 +88,18 @@ pub trait Contents {
     /// Whether some part of the sources brings this object, now or later. What nothing brings and somebody uses all the
     /// same is taken to exist.
     fn brings(&self, id: &ObjectId) -> bool;
+
+    /// The version of a chart that a repository has for what is asked, a version or a range, or why it has none; `None` if
+    /// nobody can see what it has, which is taken as "everything".
+    fn chart_version(
+        &self,
+        repository: &SourceName,
+        chart: &str,
+        wanted: &str,
+    ) -> Option<Result<String, String>> {
+        let _ = (repository, chart, wanted);
+        None
+    }
 
     /// Versions in which the sources write objects of a kind. Whoever brings the kind is taken to serve those, unless it is
     /// known not to.

@@ -86,7 +86,9 @@ pub(crate) fn plain_workload(
     annotations: &serde_json::Map<String, Value>,
     claims: &[String],
 ) -> Value {
-    let labels = json!({"app.kubernetes.io/name": name});
+    // Names may be longer than what a label holds.
+    let label: String = name.chars().take(63).collect();
+    let labels = json!({"app.kubernetes.io/name": label.trim_end_matches(['-', '.'])});
     let volume = |claim: &String| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}});
     let pod = json!({
         "containers": [{"name": "main", "image": "firstpass.invalid/unseen:latest"}],

@@ -122,19 +122,25 @@ impl SourceController {
             self.fail(id, &object, until, why, context);
             return;
         }
-        if let Some(record) = self.records.get_mut(id) {
-            record.failures = 0;
-        }
         if let Some(origin) = chart_origin(&source)
             && !is_available(&origin, context)
         {
             self.wait_for(id, &object, &origin, context);
             return;
         }
+        let chart_version = match asked_version(&source, context) {
+            Some(Err(message)) => {
+                self.lack_chart(id, &object, &message, context);
+                return;
+            }
+            Some(Ok(version)) => Some(version),
+            None => None,
+        };
         let record = self.records.entry(id.clone()).or_default();
         record.ready = true;
+        record.failures = 0;
         record.waits_for = None;
-        store(&source, &object, context);
+        store(&source, &object, chart_version, context);
         self.wake_charts(id, context);
     }
 
@@ -190,8 +196,9 @@ impl SourceController {
         let first = record.waits_for.replace(origin.id()).is_none();
         if first {
             let message = format!(
-                "failed to get source: {} \"{}\" not found",
-                flux_api::source_resource(origin.kind),
+                "failed to get source: {}.{} \"{}\" not found",
+                origin.kind.as_str(),
+                names::SOURCE_GROUP,
                 origin.name
             );
             let mut status = Status::of(object);
@@ -208,6 +215,38 @@ impl SourceController {
         }
         self.timers.set(
             context.now + CHART_RETRY,
+            Fetch {
+                source: id.clone(),
+                is_retry: true,
+            },
+        );
+    }
+
+    /// A chart that its repository does not have: tried again with a backoff.
+    fn lack_chart(&mut self, id: &ObjectId, object: &Value, message: &str, context: &mut Context<'_>) {
+        let record = self.records.entry(id.clone()).or_default();
+        let delay = BACKOFF_LEAST * (1_u64 << record.failures.min(20));
+        record.failures += 1;
+        if record.failures == 1 {
+            let reason = "InvalidChartReference";
+            let message = format!(
+                "invalid chart reference: failed to get chart version for remote reference: {message}"
+            );
+            let mut status = Status::of(object);
+            let generation = flux_api::generation(object);
+            status.set_condition(
+                names::condition::READY,
+                "False",
+                reason,
+                &message,
+                generation,
+                context.now,
+            );
+            write(id, &status, context);
+            context.note(ACTOR, id, format!("Ready=False {reason}: {message}"));
+        }
+        self.timers.set(
+            context.now + delay.min(BACKOFF_MOST),
             Fetch {
                 source: id.clone(),
                 is_retry: true,
@@ -281,6 +320,14 @@ fn chart_origin(source: &Source) -> Option<SourceName> {
         .flatten()
 }
 
+/// What the repository has for a HelmChart, if anybody can see that.
+fn asked_version(source: &Source, context: &Context<'_>) -> Option<Result<String, String>> {
+    let (chart, version) = source.chart.as_ref()?;
+    let repository = chart_origin(source).filter(|origin| origin.kind == SourceKind::HelmRepository)?;
+    let wanted = version.as_deref().unwrap_or("*");
+    context.contents.chart_version(&repository, chart, wanted)
+}
+
 /// An index or a repository with an artifact; an OCI index needs none.
 fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
     context.server.object(&origin.id()).is_some_and(|object| {
@@ -293,7 +340,7 @@ fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
 }
 
 /// Writes the artifact of a fetched source.
-fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
+fn store(source: &Source, object: &Value, chart_version: Option<String>, context: &mut Context<'_>) {
     let id = source.name.id();
     if source.oci_index {
         // A static object: whatever status it has is taken away, so that it is Current.
@@ -302,10 +349,16 @@ fn store(source: &Source, object: &Value, context: &mut Context<'_>) {
         }
         return;
     }
-    let artifact = context
-        .contents
-        .artifact(&id)
-        .unwrap_or_else(|| unseen_artifact(source));
+    let artifact = match chart_version {
+        Some(revision) => Artifact {
+            digest: format!("sha256:{revision}"),
+            revision,
+        },
+        None => context
+            .contents
+            .artifact(&id)
+            .unwrap_or_else(|| unseen_artifact(source)),
+    };
     let generation = flux_api::generation(object);
     let mut status = Status::of(object);
     if status

@@ -48,6 +48,14 @@ impl Status {
             .unwrap_or_default()
     }
 
+    /// The generation that a condition was set for; −1 if there is no such condition.
+    pub(crate) fn condition_generation(&self, kind: &str) -> i64 {
+        let found = self.conditions().iter().find(|present| present["type"] == kind);
+        found
+            .and_then(|present| present["observedGeneration"].as_i64())
+            .unwrap_or(-1)
+    }
+
     /// Sets a condition. Setting Reconciling removes Stalled and the other way round; Stalled, Reconciling and Ready
     /// come first.
     pub(crate) fn set_condition(

@@ -41,6 +41,10 @@ pub const HELM_NAME_LABEL: &str = "helm.toolkit.fluxcd.io/name";
 pub const HELM_NAMESPACE_LABEL: &str = "helm.toolkit.fluxcd.io/namespace";
 /// Annotation that asks for a reconcile now (F-100).
 pub const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
+/// Annotation that asks for an upgrade of a HelmRelease now, beside [`REQUESTED_AT`] with the same value.
+pub const FORCE_AT: &str = "reconcile.fluxcd.io/forceAt";
+/// Annotation that asks for new counters of a HelmRelease's failures, beside [`REQUESTED_AT`] with the same value.
+pub const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 /// Label of ConfigMaps and Secrets whose change wakes their users (F-107).
 pub const WATCH_LABEL: &str = "reconcile.fluxcd.io/watch";
 
@@ -128,8 +132,12 @@ pub mod reason {
     pub const UPGRADE_FAILED: &str = "UpgradeFailed";
     /// A failed upgrade went back to the release before.
     pub const ROLLBACK_SUCCEEDED: &str = "RollbackSucceeded";
-    /// A failed install or upgrade was taken away.
+    /// A failed upgrade could not go back.
+    pub const ROLLBACK_FAILED: &str = "RollbackFailed";
+    /// A release was taken away.
     pub const UNINSTALL_SUCCEEDED: &str = "UninstallSucceeded";
+    /// A release could not be taken away.
+    pub const UNINSTALL_FAILED: &str = "UninstallFailed";
     /// No retry is left (F-1009).
     pub const RETRIES_EXCEEDED: &str = "RetriesExceeded";
 }

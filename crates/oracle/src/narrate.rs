@@ -28,6 +28,9 @@ const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
 const HELM_GROUP: &str = "helm.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 
+/// What came of the actions of a HelmRelease, beside Ready.
+const OUTCOMES: [&str; 3] = ["Released", "TestSuccess", "Remediated"];
+
 /// Tells what happened from the step `begin` on.
 pub fn narrate(items: &[Item]) -> Recording {
     let mut narrator = Narrator::default();
@@ -82,11 +85,18 @@ fn is_rest_of_write(before: &Change, change: &Change) -> bool {
             .condition("Ready")
             .map(|ready| (ready["status"].clone(), ready["reason"].clone()))
     };
+    // What came of another action is a write of its own, however soon.
+    let differ = |one: &Value, other: &Value| {
+        OUTCOMES
+            .iter()
+            .any(|kind| outcome(one, kind) != outcome(other, kind))
+    };
     first
         .condition("Ready")
         .is_some_and(|ready| ready["status"] != "Unknown")
-        && ready(old) != ready(first)
+        && (ready(old) != ready(first) || differ(old, first))
         && ready(first) == ready(second)
+        && !differ(first, second)
         && change.at - before.at < ONE_WRITE_S
         && changed_parts(first, second).is_empty()
         && deletion(first) == deletion(second)
@@ -214,7 +224,7 @@ impl Narrator {
                 self.line(at, lane, object, format!("{word}: {now}"));
             }
         }
-        for kind in ["Released", "TestSuccess", "Remediated"] {
+        for kind in OUTCOMES {
             let now = outcome(new, kind);
             if let Some(now) = now.filter(|now| outcome(old, kind).as_ref() != Some(now)) {
                 self.line(at, lane, object, now);

@@ -160,7 +160,8 @@ impl Delays for ShortDelays {
         match name {
             "flux-dry-run" | "flux-apply" => Duration::from_millis(10),
             "flux-artifact-fetch" | "flux-build" | "watch-lag" => Duration::from_millis(20),
-            "source-fetch" | "chart-fetch" => Duration::from_millis(100),
+            "source-fetch" => Duration::from_millis(100),
+            "chart-fetch" => Duration::from_millis(800),
             "chart-install" | "chart-upgrade" | "chart-uninstall" => Duration::from_millis(200),
             "image-pull" => Duration::ZERO,
             "pod-start" | "job-run" => self.scenario.workloads.map_or(NEVER, span_of),

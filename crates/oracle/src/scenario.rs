@@ -36,6 +36,8 @@ pub struct Scenario {
     pub seeds: Vec<Value>,
     /// Files by path, revision by revision.
     pub revisions: Vec<BTreeMap<String, String>>,
+    /// The versions of the charts that the chart repository has, by name.
+    pub charts: BTreeMap<String, Vec<String>>,
     /// Knowledge of its own.
     pub knowledge: String,
     /// The script.
@@ -121,6 +123,7 @@ impl Scenario {
             stage: Vec::new(),
             seeds: Vec::new(),
             revisions: Vec::new(),
+            charts: BTreeMap::new(),
             knowledge: String::new(),
             steps: Vec::new(),
         })
@@ -131,8 +134,7 @@ impl Scenario {
             "stage" => self.stage.extend(documents(text)?),
             "seeds" => self.seeds.extend(documents(text)?),
             "tiers" => self.seeds.extend(tiers(text)?),
-            // What charts hold is told to the simulator by knowledge.
-            "charts" => {}
+            "charts" => self.take_charts(text)?,
             "knowledge" => self.knowledge.push_str(text),
             "revision" => self.take_revision(text)?,
             "steps" => self.take_steps(text)?,
@@ -141,32 +143,29 @@ impl Scenario {
         Ok(())
     }
 
-    /// Lays files over those of the revision before; one titled `path [removed]` is gone.
-    fn take_revision(&mut self, text: &str) -> Result<(), ScenarioError> {
-        let mut files = self.revisions.last().cloned().unwrap_or_default();
-        let mut path = None;
-        for line in text.lines() {
-            if let Some(title) = line.strip_prefix("--- ") {
-                let title = title.trim();
-                if let Some(gone) = title.strip_suffix(" [removed]") {
-                    files.remove(gone);
-                    path = None;
-                } else {
-                    files.insert(title.to_owned(), String::new());
-                    path = Some(title.to_owned());
-                }
-                continue;
-            }
-            match path.as_ref().and_then(|path| files.get_mut(path)) {
-                Some(content) => {
-                    content.push_str(line);
-                    content.push('\n');
-                }
-                None if line.trim().is_empty() => {}
-                None => return Err(error(format!("text before the first file: {line}"))),
-            }
+    /// Reads which charts there are. What they hold is told to the simulator by knowledge.
+    fn take_charts(&mut self, text: &str) -> Result<(), ScenarioError> {
+        let files = files_over(BTreeMap::new(), text)?;
+        for (path, text) in files.iter().filter(|(path, _)| path.ends_with("/Chart.yaml")) {
+            let about = yaml(text)?;
+            let field = |key: &str| {
+                let value = about[key].as_str();
+                value
+                    .ok_or_else(|| error(format!("{path} has no `{key}`")))
+                    .map(str::to_owned)
+            };
+            self.charts
+                .entry(field("name")?)
+                .or_default()
+                .push(field("version")?);
         }
-        self.revisions.push(files);
+        Ok(())
+    }
+
+    /// Lays files over those of the revision before.
+    fn take_revision(&mut self, text: &str) -> Result<(), ScenarioError> {
+        let before = self.revisions.last().cloned().unwrap_or_default();
+        self.revisions.push(files_over(before, text)?);
         Ok(())
     }
 
@@ -212,6 +211,36 @@ pub(crate) fn duration(text: &str) -> Result<Duration, ScenarioError> {
         None
     };
     found.ok_or_else(|| error(format!("`{text}` is no duration")))
+}
+
+/// Lays files, each after a line `--- path`, over others; one titled `path [removed]` is gone.
+fn files_over(
+    mut files: BTreeMap<String, String>,
+    text: &str,
+) -> Result<BTreeMap<String, String>, ScenarioError> {
+    let mut path = None;
+    for line in text.lines() {
+        if let Some(title) = line.strip_prefix("--- ") {
+            let title = title.trim();
+            if let Some(gone) = title.strip_suffix(" [removed]") {
+                files.remove(gone);
+                path = None;
+            } else {
+                files.insert(title.to_owned(), String::new());
+                path = Some(title.to_owned());
+            }
+            continue;
+        }
+        match path.as_ref().and_then(|path| files.get_mut(path)) {
+            Some(content) => {
+                content.push_str(line);
+                content.push('\n');
+            }
+            None if line.trim().is_empty() => {}
+            None => return Err(error(format!("text before the first file: {line}"))),
+        }
+    }
+    Ok(files)
 }
 
 /// Cuts a file at lines that begin with `=== `.

@@ -113,7 +113,10 @@ impl Bringers<'_> {
             Obstacle::Configuration { message } => (WaitingFor::Object, message.clone(), BTreeSet::new()),
         };
         if tiers.is_empty() {
-            tiers.extend(self.provider_tier(tier, obstacle));
+            // An object of our own that is not healthy, and waits for nothing that can be named, makes nobody wait for us.
+            let is_health = matches!(obstacle, Obstacle::Unhealthy { .. });
+            let provider = self.provider_tier(tier, obstacle);
+            tiers.extend(provider.filter(|provider| !is_health || provider != tier));
         }
         let named = tiers
             .iter()

@@ -317,6 +317,13 @@ impl World {
         self.deliver();
     }
 
+    /// helm-controller starts anew: actions that run fail, and it looks at every release.
+    pub fn restart_helm_controller(&mut self) {
+        self.deliver();
+        self.context(|world, context| world.releases.restart(context));
+        self.deliver();
+    }
+
     /// Whether something that takes its time is under way.
     pub fn is_working(&self) -> bool {
         self.is_troubled()

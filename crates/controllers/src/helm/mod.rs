@@ -3,9 +3,19 @@
 //! Charts are not rendered here. What a chart brings (kinds, workloads, webhooks, a few objects) is what knowledge says; an
 //! unknown chart is taken to install fine and to become ready.
 
+mod attempt;
 mod begin;
-mod install;
-mod outcome;
+mod bring;
+mod conclude;
+mod conditions;
+mod decide;
+mod make;
+mod manifest;
+mod prerequisites;
+mod record;
+mod storage;
+mod undo;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,11 +25,13 @@ use firstpass_flux::{ControllerSettings, HelmGate, HelmRelease, names};
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use serde_json::Value;
 
+pub use self::record::ReleaseRecord;
+use attempt::{Attempt, Phase};
+use storage::Storage;
+
 use crate::context::{Context, Controller};
-use crate::flux_api;
-use crate::kustomization::{Failure, Retry};
+use crate::kustomization::Retry;
 use crate::queue::{PRIORITY_LISTED, PRIORITY_NORMAL};
-use crate::status::Status;
 use crate::workers::{self, Reconciler, Workers};
 
 pub(crate) const ACTOR: &str = "helm-controller";
@@ -29,6 +41,8 @@ pub(crate) const ACTOR: &str = "helm-controller";
 pub struct HelmController {
     workers: Workers<Attempt>,
     releases: BTreeMap<TierName, ReleaseRecord>,
+    /// Helm's own records.
+    storage: Storage,
     /// The releases whose chart comes from a source.
     users: BTreeMap<ObjectId, BTreeSet<TierName>>,
     /// Charts that nothing is known of, with a release of each.
@@ -37,92 +51,13 @@ pub struct HelmController {
     assumed: BTreeMap<ObjectId, ObjectId>,
 }
 
-/// What became of a HelmRelease so far.
-#[derive(Clone, Debug, Default)]
-pub struct ReleaseRecord {
-    /// When it was first Ready.
-    pub ready_at: Option<Time>,
-    /// Installs and upgrades that were tried.
-    pub attempts: u32,
-    /// Failures in a row of the same generation (F-1009).
-    pub failures: u32,
-    /// Why it is not Ready; absent before the first look and once it is.
-    pub last_failure: Option<Failure>,
-    /// When the last look began.
-    pub looked_at: Option<Time>,
-    /// What Helm has stored last.
-    stored: Option<Stored>,
-    /// The last good release before a failed one.
-    previous: Option<Stored>,
-    /// What ran last and failed.
-    last_action: Option<Action>,
-    /// The failure after which no retries were left.
-    stalled_by: Option<Failure>,
-    /// What the failures were counted for: generation, chart and values (F-1012).
-    counted: Option<(i64, String)>,
-    /// Number of the stored release.
-    version: u32,
-    /// The chart is unknown: it was taken to install fine.
-    pub chart_unknown: bool,
-    /// Suspended or done: nothing is expected.
-    pub settled: bool,
-    made: BTreeSet<ObjectId>,
-    looks: u64,
-}
-
-/// A release as Helm stores it.
-#[derive(Clone, Debug)]
-struct Stored {
-    /// Chart and values.
-    fingerprint: String,
-    failed: bool,
-    /// What the chart made of them, CRDs aside.
-    objects: Vec<Arc<Value>>,
-}
-
-/// What is done to a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Install,
-    Upgrade,
-}
-
-/// An install or upgrade that is running.
-#[derive(Clone, Debug)]
-pub(crate) struct Attempt {
-    release: Arc<HelmRelease>,
-    action: Action,
-    generation: i64,
-    fingerprint: String,
-    status: Status,
-    next_at: Time,
-    phase: Phase,
-}
-
-#[derive(Clone, Debug)]
-enum Phase {
-    /// The chart is rendered and its objects are applied.
-    Install,
-    /// Its workloads are looked at.
-    Wait {
-        workloads: Vec<ObjectId>,
-        deadline: Time,
-    },
-}
-
-impl ReleaseRecord {
-    /// The objects that its chart brought, CRDs aside.
-    pub fn made(&self) -> &BTreeSet<ObjectId> {
-        &self.made
-    }
-}
-
 impl HelmController {
     /// A controller that has seen nothing yet.
     pub fn new(settings: &ControllerSettings) -> HelmController {
         HelmController {
             workers: Workers::new(settings, settings.helm_concurrent),
             releases: BTreeMap::new(),
+            storage: Storage::default(),
             users: BTreeMap::new(),
             unknown_charts: BTreeMap::new(),
             assumed: BTreeMap::new(),
@@ -146,7 +81,8 @@ impl HelmController {
 
     /// Whether an install or upgrade is running.
     pub fn is_running(&self) -> bool {
-        !self.workers.attempts.is_empty()
+        let mut attempts = self.workers.attempts.values();
+        attempts.any(|attempt| !matches!(attempt.phase, Phase::Over))
     }
 
     /// When a release will be looked at again.
@@ -167,48 +103,17 @@ impl HelmController {
         self.releases.entry(release.clone()).or_default()
     }
 
-    /// Ends a look that did not succeed.
-    fn refuse(
-        &mut self,
-        release: &TierName,
-        mut status: Status,
-        generation: i64,
-        failure: Failure,
-        context: &mut Context<'_>,
-    ) {
-        let before = status
-            .condition_field(names::condition::READY, "message")
-            .to_owned();
-        status.refuse(&failure, generation, context.now);
-        if failure.retry == Retry::Never {
-            // F-1009: Ready keeps what went wrong last.
-            let record = self.record(release);
-            if let Some(action) = record.last_action.filter(|_| record.failures > 0) {
-                let message = format!("Failed to {} after {} attempt(s)", action.verb(), record.failures);
-                let (condition, reason) = (names::condition::STALLED, names::reason::RETRIES_EXCEEDED);
-                status.set_condition(condition, "True", reason, &message, generation, context.now);
-            }
-            status.set("observedGeneration", generation.into());
-        }
-        write(context, release, &status);
-        if before != failure.message {
-            let line = format!("Ready=False {}: {}", failure.reason, failure.message);
-            context.note(ACTOR, flux_api::helm_release_id(release), line);
-        }
-        self.plan(release, failure.retry, context);
-        self.record(release).last_failure = Some(failure);
-    }
-
-    fn plan(&mut self, release: &TierName, retry: Retry, context: &Context<'_>) {
+    /// Asks for the next look; the worker is free at `free_at`.
+    fn plan(&mut self, release: &TierName, retry: Retry, free_at: Time) {
         match retry {
             // A result of zero asks for nothing.
             Retry::After(Duration::ZERO) => self.workers.queue.forget(release),
             Retry::After(delay) => {
                 self.workers.queue.forget(release);
-                self.workers.queue.add_after(release.clone(), context.now, delay);
+                self.workers.queue.add_after(release.clone(), free_at, delay);
             }
             Retry::Backoff => {
-                self.workers.queue.add_rate_limited(release.clone(), context.now);
+                self.workers.queue.add_rate_limited(release.clone(), free_at);
             }
             Retry::Never => self.workers.queue.forget(release),
         }
@@ -319,13 +224,7 @@ impl Controller for HelmController {
         self.workers
             .attempts
             .values()
-            .any(|attempt| matches!(attempt.phase, Phase::Install))
-    }
-}
-
-impl workers::Attempt for Attempt {
-    fn next_at(&self) -> Time {
-        self.next_at
+            .any(|attempt| matches!(attempt.phase, Phase::Act(_)))
     }
 }
 
@@ -351,15 +250,6 @@ fn chart_source(release: &HelmRelease) -> Option<firstpass_flux::SourceName> {
         Some(reference) => Some(reference.source.clone()),
         None => release.helm_chart(),
     }
-}
-
-fn write(context: &mut Context<'_>, release: &TierName, status: &Status) {
-    flux_api::write_status(
-        context,
-        &flux_api::helm_release(release),
-        status,
-        names::HELM_MANAGER,
-    );
 }
 
 /// Time between two polls of the wait: 5 s since Helm 4 (F-1007, F-1780), 2 s before.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
-use firstpass_flux::{Kustomization, KustomizeGate, SourceKind, SourceName, names};
+use firstpass_flux::{
+    FluxVersion, HealthCheckExpr, Kustomization, KustomizeGate, SourceKind, SourceName, names,
+};
 use firstpass_object::{ObjectExt, TierName};
 use serde_json::Value;
 
@@ -143,7 +145,7 @@ pub(super) fn note_ready(
 }
 
 /// A refusal for good, because of an expression (F-143).
-pub(super) fn terminal(message: String) -> Failure {
+pub(crate) fn terminal(message: String) -> Failure {
     Failure {
         reason: names::reason::INVALID_CEL_EXPRESSION,
         message: format!("Reconciliation failed terminally due to configuration error: {message}"),
@@ -156,33 +158,7 @@ pub(super) fn terminal(message: String) -> Failure {
 fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Result<(), Failure> {
     let spec = &kustomization.spec;
     if context.settings.flux.at_least(5) {
-        let mut seen = Vec::new();
-        for (index, check) in spec.health_check_exprs.iter().enumerate() {
-            let expressions = [
-                ("Current", Some(&check.current)),
-                ("InProgress", check.in_progress.as_ref()),
-                ("Failed", check.failed.as_ref()),
-            ];
-            for (name, expression) in expressions {
-                let Some(expression) = expression else { continue };
-                Expression::compile(expression, Library::Flux).map_err(|error| {
-                    terminal(format!(
-                        "failed to create custom status evaluator for healthchecks[{index}]: failed to parse the \
-                         expression {name}: failed to parse the CEL expression '{expression}': {error}"
-                    ))
-                })?;
-            }
-            let key = (firstpass_object::group_of(&check.api_version), &check.kind);
-            if seen.contains(&key) && context.settings.flux.at_least(8) {
-                // F-534, F-1752
-                return Err(terminal(format!(
-                    "duplicate custom health check for {} {}",
-                    check.api_version,
-                    check.kind.as_deref().unwrap_or("*")
-                )));
-            }
-            seen.push(key);
-        }
+        check_health_expressions(&spec.health_check_exprs, context.settings.flux)?;
     }
     let account = spec
         .decryption
@@ -200,6 +176,37 @@ fn check_expressions(kustomization: &Kustomization, context: &Context<'_>) -> Re
             }],
             retry: Retry::Never,
         });
+    }
+    Ok(())
+}
+
+/// Health check expressions that cannot be read, or that are there twice (F-110, F-534, F-1752).
+pub(crate) fn check_health_expressions(checks: &[HealthCheckExpr], flux: FluxVersion) -> Result<(), Failure> {
+    let mut seen = Vec::new();
+    for (index, check) in checks.iter().enumerate() {
+        let expressions = [
+            ("Current", Some(&check.current)),
+            ("InProgress", check.in_progress.as_ref()),
+            ("Failed", check.failed.as_ref()),
+        ];
+        for (name, expression) in expressions {
+            let Some(expression) = expression else { continue };
+            Expression::compile(expression, Library::Flux).map_err(|error| {
+                terminal(format!(
+                    "failed to create custom status evaluator for healthchecks[{index}]: failed to parse the \
+                     expression {name}: failed to parse the CEL expression '{expression}': {error}"
+                ))
+            })?;
+        }
+        let key = (firstpass_object::group_of(&check.api_version), &check.kind);
+        if seen.contains(&key) && flux.at_least(8) {
+            return Err(terminal(format!(
+                "duplicate custom health check for {} {}",
+                check.api_version,
+                check.kind.as_deref().unwrap_or("*")
+            )));
+        }
+        seen.push(key);
     }
     Ok(())
 }

@@ -163,8 +163,8 @@ impl HealthWait {
     }
 }
 
-/// The health of one object, by the expressions of the Kustomization if there are some for its kind (F-533, F-534).
-fn health_of(
+/// The health of one object, by the expressions of the Flux object if there are some for its kind (F-533, F-534).
+pub(crate) fn health_of(
     id: &ObjectId,
     expressions: &[HealthCheckExpr],
     expressions_first: bool,

@@ -41,10 +41,13 @@ use crate::queue::PRIORITY_LISTED;
 use crate::workers::{self, Reconciler, Workers};
 
 pub use attempt::Attempt;
+pub(crate) use begin::{check_health_expressions, terminal};
 pub(crate) use dependencies::is_ready;
 pub use failure::{DependencyState, Failure, Obstacle, Retry};
+pub(crate) use health::health_of;
 pub use inventory::Entry as InventoryEntry;
 pub use stages::{Stage, StageRules};
+pub(crate) use submit::obstacle_of;
 
 /// Who writes the journal here.
 pub(crate) const ACTOR: &str = "kustomize-controller";

@@ -307,8 +307,8 @@ fn ignore_rules<'a>(kustomization: &'a Kustomization, context: &Context<'_>) -> 
     }
 }
 
-/// What stands in the way of an object that was refused.
-fn obstacle_of(object: &Value, error: &ApiError) -> Obstacle {
+/// What stands in the way of an object that the server refuses.
+pub(crate) fn obstacle_of(object: &Value, error: &ApiError) -> Obstacle {
     let id = object.id();
     let namespace = id.namespace.clone();
     match (error.cause, error.reason, namespace) {

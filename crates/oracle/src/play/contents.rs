@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use firstpass_apiserver::ApiServer;
 use firstpass_controllers::{Artifact, BuildFailure, Built, Contents};
-use firstpass_flux::{FluxVersion, Kustomization, names};
+use firstpass_flux::{FluxVersion, Kustomization, SourceName, names};
 use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{
     Data, DataKind, Options, Outcome, RenderedCluster, RenderedObject, Repository, TierFailure, Variables,
@@ -28,6 +28,8 @@ pub(super) struct Revisions {
     current: usize,
     /// Sources that are somewhere else, by name.
     own: BTreeMap<String, usize>,
+    /// Versions of the charts that the chart repository has.
+    charts: BTreeMap<String, Vec<String>>,
 }
 
 impl Revisions {
@@ -82,6 +84,7 @@ impl Revisions {
             clusters,
             current: 1,
             own: BTreeMap::new(),
+            charts: scenario.charts.clone(),
         })
     }
 
@@ -152,9 +155,34 @@ impl Contents for Revisions {
         self.all_objects().any(|object| object.id() == *id)
     }
 
+    fn chart_version(&self, _: &SourceName, chart: &str, wanted: &str) -> Option<Result<String, String>> {
+        let Some(versions) = self.charts.get(chart) else {
+            return Some(Err("no chart name found".to_owned()));
+        };
+        let fitting = versions.iter().filter(|version| fits(version, wanted));
+        let newest = fitting.max_by_key(|version| numbers(version));
+        let nothing = || format!("no '{chart}' chart with version matching '{wanted}' found");
+        Some(newest.cloned().ok_or_else(nothing))
+    }
+
     fn rules_out(&self, id: &ObjectId) -> bool {
         !self.brings(id)
     }
+}
+
+/// Whether a version is the one that is asked for, or in a range such as `*` or `1.x`.
+fn fits(version: &str, wanted: &str) -> bool {
+    let mut parts = version.split('.');
+    wanted == version
+        || wanted.split('.').all(|part| {
+            parts
+                .next()
+                .is_some_and(|own| part == "x" || part == "*" || part == own)
+        })
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
 fn failure(failures: &[TierFailure]) -> BuildFailure {

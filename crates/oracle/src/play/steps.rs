@@ -66,6 +66,10 @@ impl Player<'_> {
                 self.world.restart_kustomize_controller();
                 return Ok(());
             }
+            "restart" if word(1) == "helm-controller" => {
+                self.world.restart_helm_controller();
+                return Ok(());
+            }
             "stop" if word(1) == "source" => {
                 self.world.break_now(FaultKind::ArtifactGone(None));
                 return Ok(());

@@ -25,6 +25,9 @@ pub(crate) struct Paths {
 
 impl Contents for Paths {
     fn artifact(&self, source: &ObjectId) -> Option<Artifact> {
+        if source.kind == "HelmChart" {
+            return None;
+        }
         let revision = self.revisions.get(&source.name).unwrap_or(&self.revision);
         Some(Artifact {
             revision: revision.clone(),

@@ -137,7 +137,10 @@ fn a_chart_of_a_repository_gets_a_helm_chart_beside_it() {
     assert!(world.server.object(&chart).is_some());
     let (status, reason, text) = condition(&world, "Ready");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "InstallSucceeded"));
-    assert_eq!(text, "Helm install succeeded for release default/thing.v1");
+    assert_eq!(
+        text,
+        "Helm install succeeded for release default/thing.v1 with chart thing@1.x"
+    );
 }
 
 #[test]
@@ -193,7 +196,8 @@ fn a_failed_install_is_taken_away_and_tried_again() {
     );
     assert_eq!(lines(&world, "UninstallSucceeded").len(), 2);
     assert!(deployment(&world).is_none());
-    assert_eq!(condition(&world, "Ready").1, "UninstallSucceeded");
+    assert_eq!(condition(&world, "Remediated").1, "UninstallSucceeded");
+    assert_eq!(condition(&world, "Ready").1, "InstallFailed");
 }
 
 #[test]
@@ -215,11 +219,11 @@ fn the_strategy_to_retry_upgrades_the_failed_release_every_time() {
 fn counters_start_anew_with_other_values() {
     // F-1012
     let mut world = play("2.9", vec![release(json!({"values": stuck()}))]);
-    assert_eq!(record(&world).failures, 1);
+    assert_eq!(record(&world).failures(), 1);
     patch(&mut world, json!({"spec": {"values": {"persistence": null}}}));
     world.run_until_quiet(hour(6));
     assert_eq!(condition(&world, "Ready").1, "UpgradeSucceeded");
-    assert_eq!(record(&world).failures, 0);
+    assert_eq!(record(&world).failures(), 0);
     assert_eq!(condition(&world, "Stalled").0, "");
 }
 
@@ -234,7 +238,7 @@ fn a_change_is_an_upgrade_and_nothing_goes_meanwhile() {
     assert_eq!(lines(&world, "upgrade begins").len(), 1);
     assert_eq!(
         condition(&world, "Ready").2,
-        "Helm upgrade succeeded for release default/thing.v2"
+        "Helm upgrade succeeded for release default/thing.v2 with chart thing@1.x"
     );
     assert_eq!(deployment(&world).unwrap()["metadata"]["uid"], uid);
     // A change that does not touch the release is none.
@@ -273,6 +277,41 @@ fn a_failed_upgrade_goes_back_to_the_release_before() {
     world.run_until_quiet(hour(6));
     assert!(lines(&world, "RollbackSucceeded").is_empty());
     assert_eq!(condition(&world, "Ready").1, "UpgradeFailed");
+}
+
+#[test]
+fn a_rollback_that_fails_is_repeated_for_ever() {
+    // F-1009: only upgrades count, and while a rollback fails none comes.
+    let spec = json!({"values": stuck(), "install": {"disableWait": true}, "upgrade": {"remediation": {"retries": 1}}});
+    let mut world = play("2.9", vec![release(spec)]);
+    patch(
+        &mut world,
+        json!({"spec": {"values": {"a": 1, "persistence": {"existingClaim": "data"}}}}),
+    );
+    world.run_for(Duration::from_secs(3600));
+    assert_eq!(lines(&world, "upgrade begins").len(), 1);
+    assert!(lines(&world, "RollbackFailed").len() > 5);
+    assert_eq!(condition(&world, "Stalled").0, "");
+    assert_eq!(condition(&world, "Remediated").0, "False");
+}
+
+#[test]
+fn a_release_that_waits_in_vain_for_its_cache_holds_its_worker() {
+    // F-1044, F-1105: ten seconds after an attempt that is repeated at once and has stored a release.
+    let world = play(
+        "2.9",
+        vec![release(
+            json!({"values": stuck(), "install": {"remediation": {"retries": 1}}}),
+        )],
+    );
+    let (begins, undone) = (
+        lines(&world, "install begins"),
+        lines(&world, "UninstallSucceeded"),
+    );
+    assert!(
+        (begins[1] - undone[0] - 10.75).abs() < 0.3,
+        "{begins:?} {undone:?}"
+    );
 }
 
 #[test]
@@ -320,7 +359,7 @@ fn values_that_are_not_there_are_asked_for_with_growing_pauses() {
     assert_eq!(reason, "ValuesError");
     assert_eq!(
         text,
-        "could not resolve ConfigMap chart values reference 'default/vars' with key 'values.yaml': missing key"
+        "could not resolve ConfigMap chart values reference 'default/vars' with key 'values.yaml': key not found"
     );
     world.run_for(Duration::from_secs(3600));
     let due = world.releases.due(&name()).unwrap();
