@@ -222,7 +222,10 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
                     || explainer.by_id.contains_key(&crate::waits::release_id(release))
             }
             Obstacle::Source { source } => explainer.by_id.contains_key(source),
-            Obstacle::VariableSource { object } => explainer.by_id.contains_key(object),
+            // One that is there lacks what is asked for.
+            Obstacle::VariableSource { object } => {
+                explainer.by_id.contains_key(object) && explainer.world.server.object(object).is_none()
+            }
             _ => false,
         });
         if !tier.is_done() || is_secondary {
