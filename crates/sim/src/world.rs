@@ -262,7 +262,7 @@ impl World {
         self.deliver();
         self.strike();
         let now = self.now();
-        for index in self.turns(now) {
+        for index in self.order("controllers", now.as_micros()) {
             if self.controllers()[index]
                 .next_wake()
                 .is_some_and(|wake| wake <= now)
@@ -331,18 +331,19 @@ impl World {
             || self.controllers().into_iter().any(Controller::is_working)
     }
 
-    /// The order in which controllers wake at one moment: nobody says who is first, so a schedule does.
-    fn turns(&self, now: Time) -> [usize; CONTROLLERS] {
-        let mut order: [usize; CONTROLLERS] = std::array::from_fn(|index| index);
-        let turn = |index: &usize| {
-            let nth = now.as_micros().wrapping_mul(CONTROLLERS as u64) + *index as u64;
-            self.setting.delays.turn("controllers", nth)
+    /// The order in which controllers wake at one moment, or are told of one change: nobody says who is first, so a schedule
+    /// does.
+    fn order(&self, among: &str, occasion: u64) -> [usize; CONTROLLERS] {
+        let turn = |index: usize| {
+            let nth = occasion.wrapping_mul(CONTROLLERS as u64).wrapping_add(index as u64);
+            self.setting.delays.turn(among, nth)
         };
-        order.sort_by_cached_key(turn);
-        order
+        let mut order: [(u64, usize); CONTROLLERS] = std::array::from_fn(|index| (turn(index), index));
+        order.sort_unstable();
+        order.map(|(_, index)| index)
     }
 
-    /// The order in which controllers are told of changes. It is fixed, so that a run can be repeated.
+    /// The controllers, in the order in which they act where no schedule says another.
     fn controllers(&self) -> [&dyn Controller; CONTROLLERS] {
         [
             &self.sources,
@@ -435,7 +436,7 @@ impl World {
                     EventType::Modified => (event.previous.as_ref(), Some(&event.object)),
                     EventType::Deleted => (Some(&event.object), None),
                 };
-                for index in 0..CONTROLLERS {
+                for index in self.order("delivery", event.index) {
                     self.with(index, |controller, context| controller.observe(old, new, context));
                 }
             }
