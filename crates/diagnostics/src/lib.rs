@@ -18,4 +18,4 @@ pub use report::{
     Assumption, Baseline, ClusterReport, Coverage, Effect, Report, SCHEMA_VERSION, SuppressedBy,
     SuppressedFinding, Tier, TierState, Tool, WaitingFor, WaitingOn,
 };
-pub use sampled::{Frequency, Leg, Sampled, ScheduleDuration, ScheduleOutcome};
+pub use sampled::{Frequency, Leg, Sampled, ScheduleDuration, ScheduleOutcome, Span};

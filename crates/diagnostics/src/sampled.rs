@@ -25,6 +25,45 @@ pub struct Sampled {
     pub fastest: Option<ScheduleDuration>,
     /// The schedule in which the last tier was Ready last.
     pub slowest: Option<ScheduleDuration>,
+    /// How many attempts of tiers failed in a schedule.
+    pub failed_attempts: Span,
+}
+
+/// The least and the most of something over all schedules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// In the schedule with the fewest.
+    pub least: u32,
+    /// In the schedule with the most.
+    pub most: u32,
+}
+
+impl Span {
+    /// The span of some numbers; of none it is zero.
+    pub fn of(numbers: impl IntoIterator<Item = u32>) -> Span {
+        let mut numbers = numbers.into_iter();
+        let first = numbers.next().unwrap_or(0);
+        let all = |span: Span, number: u32| Span {
+            least: span.least.min(number),
+            most: span.most.max(number),
+        };
+        numbers.fold(
+            Span {
+                least: first,
+                most: first,
+            },
+            all,
+        )
+    }
+}
+
+impl std::fmt::Display for Span {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Span { least, most } if least == most => write!(formatter, "{least}"),
+            Span { least, most } => write!(formatter, "{least} to {most}"),
+        }
+    }
 }
 
 /// One way in which schedules ended.

@@ -2,7 +2,7 @@
 
 use firstpass_diagnostics::{
     Assumption, Baseline, BlastRadius, ClusterReport, Effect, Finding, Frequency, Leg, Location, Proof,
-    ProofLevel, Report, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Side, SuppressedBy,
+    ProofLevel, Report, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Side, Span, SuppressedBy,
     SuppressedFinding, Tier, TierState, Verdict, WaitingFor, WaitingOn,
 };
 use firstpass_object::{ObjectId, TierName};
@@ -68,6 +68,7 @@ fn full_report() -> Report {
         }],
         faults: vec!["source-down=10m".to_owned()],
         sampled: Some(Sampled {
+            failed_attempts: Span { least: 0, most: 2 },
             outcomes: vec![ScheduleOutcome {
                 count: 3,
                 seed: 7,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstpass_diagnostics::{
-    ClusterReport, Finding, Frequency, Sampled, ScheduleDuration, ScheduleOutcome, Severity, TierState,
+    ClusterReport, Finding, Frequency, Sampled, ScheduleDuration, ScheduleOutcome, Severity, Span, TierState,
     Verdict,
 };
 use firstpass_object::TierName;
@@ -109,7 +109,9 @@ fn sampled(report: &ClusterReport, others: &[ClusterReport]) -> Sampled {
         critical_path: one.critical_path.clone(),
     };
     let by_time = |a: &(&ClusterReport, f64), b: &(&ClusterReport, f64)| a.1.total_cmp(&b.1);
+    let failed = |one: &ClusterReport| one.tiers.iter().map(|tier| tier.failed_attempts).sum();
     Sampled {
+        failed_attempts: Span::of(all().map(failed)),
         outcomes,
         fastest: ended().min_by(by_time).map(duration),
         // The first of equals, as with the fastest.

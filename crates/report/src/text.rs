@@ -144,7 +144,7 @@ fn stage(cluster: &ClusterReport) -> String {
     }
     if cluster.schedules > 1 {
         parts.push(format!(
-            "{} schedules from seed {}",
+            "{} schedules from seed {1}, the table shows seed {1}",
             cluster.schedules, cluster.seed
         ));
     }
