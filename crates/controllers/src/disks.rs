@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use crate::context::{Context, Controller};
 use crate::operator;
+use crate::storage::classes;
 use crate::timers::Timers;
 use crate::trouble::Trouble;
 
 const GROUP: &str = "cdi.kubevirt.io";
 const OPERATOR: &str = "cdi-operator";
 const ACTOR: &str = "cdi-controller";
-const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 const DEFAULT_VIRT_CLASS: &str = "storageclass.kubevirt.io/is-default-virt-class";
 
 /// The model of profiles and disks.
@@ -211,35 +211,69 @@ fn stamp(volume: &Value, context: &Context<'_>) -> Option<Stamp> {
     let strategy = || {
         profile
             .and_then(|profile| profile.text_at(&["status", "cloneStrategy"]))
-            .map(str::to_owned)
+            .map(|wanted| way_of_cloning(volume, &class, &volume_mode, wanted, context))
     };
+    let clone = is_clone.then(strategy).flatten();
     Some(Stamp {
         class,
         access_modes,
         volume_mode,
         from_profile,
-        clone: is_clone.then(strategy).flatten(),
+        clone,
         at: context.now,
     })
 }
 
 /// The class of a disk: the one it names, else the default for machines, else the default.
 fn class_of(named: Option<&str>, for_machines: bool, context: &Context<'_>) -> Option<String> {
-    let kind = GroupKind::new("storage.k8s.io", "StorageClass");
     if let Some(name) = named.filter(|name| !name.is_empty()) {
         let id = ObjectId::new("storage.k8s.io", "StorageClass", None, name);
         return context.server.object(&id).map(|_| name.to_owned());
     }
-    let default = |annotation: &str| {
-        let mut classes = context.server.objects(&kind, None);
-        classes
-            .find(|(_, class)| class.annotation(annotation) == Some("true"))
-            .map(|(_, class)| class.name().to_owned())
+    let for_machine = |class: &Value| class.annotation(DEFAULT_VIRT_CLASS) == Some("true");
+    let chosen = for_machines
+        .then(|| classes::newest(for_machine, context))
+        .flatten();
+    let chosen = chosen.or_else(|| classes::newest(classes::is_default, context));
+    chosen.map(|class| class.name().to_owned())
+}
+
+/// How a clone is made: as the profile says, unless that is not possible, since the source lies on another driver or in another
+/// volume mode, or the driver has no snapshot class. Then the data is copied (CDI, `pkg/controller/clone/planner.go`,
+/// `computeStrategyForSourcePVC`).
+fn way_of_cloning(volume: &Value, class: &str, mode: &str, wanted: &str, context: &Context<'_>) -> String {
+    let driver = |class: &str| {
+        let id = ObjectId::new("storage.k8s.io", "StorageClass", None, class);
+        let class = context.server.object(&id)?;
+        class.text_at(&["provisioner"]).map(str::to_owned)
     };
-    for_machines
-        .then(|| default(DEFAULT_VIRT_CLASS))
-        .flatten()
-        .or_else(|| default(DEFAULT_CLASS))
+    let target = driver(class);
+    let source = volume.at(&["spec", "source", "pvc"]).and_then(|source| {
+        let namespace = source.text_at(&["namespace"]).or(volume.namespace());
+        let id = ObjectId::new("", "PersistentVolumeClaim", namespace, source.text_at(&["name"])?);
+        context.server.object(&id)
+    });
+    let differs = source.is_some_and(|source| {
+        let class = source.text_at(&["spec", "storageClassName"]);
+        let source_mode = source.text_at(&["spec", "volumeMode"]).unwrap_or("Filesystem");
+        class.and_then(driver) != target || source_mode != mode
+    });
+    let has_class = || {
+        target
+            .as_ref()
+            .is_some_and(|driver| has_snapshot_class(driver, context))
+    };
+    if differs || wanted == "snapshot" && !has_class() {
+        "copy".to_owned()
+    } else {
+        wanted.to_owned()
+    }
+}
+
+fn has_snapshot_class(driver: &str, context: &Context<'_>) -> bool {
+    let kind = GroupKind::new("snapshot.storage.k8s.io", "VolumeSnapshotClass");
+    let mut classes = context.server.objects(&kind, None);
+    classes.any(|(_, class)| class.text_at(&["driver"]) == Some(driver))
 }
 
 /// The property sets of a profile: those of its spec, else what CDI infers of the class. A provisioner that nobody has
@@ -291,13 +325,7 @@ fn strategy(profile: &Value, class: &Value, context: &Context<'_>) -> String {
         .iter()
         .find(|entry| entry.provisioner == provisioner)
         .and_then(|entry| entry.clone_strategy.clone());
-    insisted.unwrap_or_else(|| {
-        let mut classes = context.server.objects(
-            &GroupKind::new("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
-            None,
-        );
-        clone_strategy(classes.any(|(_, class)| class.text_at(&["driver"]) == Some(provisioner))).to_owned()
-    })
+    insisted.unwrap_or_else(|| clone_strategy(has_snapshot_class(provisioner, context)).to_owned())
 }
 
 impl Controller for DiskController {

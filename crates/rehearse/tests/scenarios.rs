@@ -406,3 +406,83 @@ fn why_ends_at_the_root_and_says_what_the_check_said() {
         "{text}"
     );
 }
+
+/// Four tiers wait for pods that never come, and kustomize-controller has four workers.
+#[test]
+fn four_stuck_waits_starve_the_rest_and_the_report_says_so() {
+    let kustomization = |name: &str, more: &str| {
+        format!(
+            "---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec: {{interval: 10m, retryInterval: 10s, path: ./{name}, prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}{more}}}
+"
+        )
+    };
+    let mut tree = MemoryTree::new();
+    let mut cluster = "apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, ref: {branch: main}, url: 'https://git.example.com/home.git'}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 10m, path: ./clusters/prod, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+"
+    .to_owned();
+    cluster.push_str(&kustomization("before", ""));
+    for number in 0..4 {
+        let name = format!("stuck-{number}");
+        cluster.push_str(&kustomization(&name, ", wait: true, timeout: 9m"));
+        tree.insert(
+            &format!("{name}/web.yaml"),
+            format!(
+                "apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: default}}
+spec:
+  progressDeadlineSeconds: 3600
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers: [{{name: main, image: 'registry.example.com/main:1', envFrom: [{{configMapRef: {{name: never}}}}]}}]
+"
+            ),
+        );
+    }
+    cluster.push_str(&kustomization("never", ", suspend: true"));
+    cluster.push_str(&kustomization("fine", ", dependsOn: [{name: before}]"));
+    tree.insert("clusters/prod/all.yaml", cluster);
+    for name in ["before", "never", "fine"] {
+        let map =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\n");
+        tree.insert(&format!("{name}/map.yaml"), map);
+    }
+    let report = of(Arc::new(tree)).rehearse(&Options::default()).report;
+    let finding = report
+        .findings
+        .iter()
+        .find(|finding| finding.rule == "workers-starved");
+    let finding = finding.unwrap_or_else(|| panic!("{}", show(&report)));
+    assert!(
+        finding.message.contains("4 workers are all there are"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.why.contains("`flux-system/fine`"), "{}", finding.why);
+    // It gets its turn only when one of the waits has timed out.
+    let fine = report
+        .tiers
+        .iter()
+        .find(|view| view.name == tier("fine"))
+        .unwrap();
+    assert!(
+        fine.ready_at_s.is_some_and(|at| at > 9.0 * 60.0),
+        "{:?} {}",
+        fine.ready_at_s,
+        show(&report)
+    );
+}

@@ -335,7 +335,9 @@ impl World {
     /// does.
     fn order(&self, among: &str, occasion: u64) -> [usize; CONTROLLERS] {
         let turn = |index: usize| {
-            let nth = occasion.wrapping_mul(CONTROLLERS as u64).wrapping_add(index as u64);
+            let nth = occasion
+                .wrapping_mul(CONTROLLERS as u64)
+                .wrapping_add(index as u64);
             self.setting.delays.turn(among, nth)
         };
         let mut order: [(u64, usize); CONTROLLERS] = std::array::from_fn(|index| (turn(index), index));

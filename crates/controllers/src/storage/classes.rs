@@ -26,8 +26,13 @@ pub fn is_default(class: &Value) -> bool {
     DEFAULT.iter().any(|key| class.annotation(key) == Some("true"))
 }
 
-/// The default class: of several the newest, and of those the first by name (Kubernetes, `GetDefaultClass`).
+/// The default class.
 pub(super) fn default_class(context: &Context<'_>) -> Option<Arc<Value>> {
+    newest(is_default, context)
+}
+
+/// Of several classes the newest, and of those the first by name (Kubernetes, `GetDefaultClass`; CDI does the same).
+pub(crate) fn newest(fits: impl Fn(&Value) -> bool, context: &Context<'_>) -> Option<Arc<Value>> {
     let kind = GroupKind::new("storage.k8s.io", "StorageClass");
     let classes = context.server.objects(&kind, None).map(|(_, class)| class);
     let created = |class: &Value| {
@@ -36,7 +41,7 @@ pub(super) fn default_class(context: &Context<'_>) -> Option<Arc<Value>> {
             .unwrap_or_default()
             .to_owned()
     };
-    let best = classes.filter(|class| is_default(class)).max_by(|one, other| {
+    let best = classes.filter(|class| fits(class)).max_by(|one, other| {
         created(one)
             .cmp(&created(other))
             .then_with(|| other.name().cmp(one.name()))
