@@ -1,7 +1,9 @@
 //! What a tier's being Ready proves, and what stays blocked while it is not. Both follow from the files and from knowledge.
 
 use firstpass_controllers::kustomization::Obstacle;
-use firstpass_diagnostics::{BlastRadius, ClusterReport, Finding, Proof, ProofLevel, Severity, Verdict};
+use firstpass_diagnostics::{
+    BlastRadius, ClusterReport, Finding, Proof, ProofLevel, Severity, TierState, Verdict,
+};
 use firstpass_flux::{HealthCheckExpr, names};
 use firstpass_knowledge::{KindDef, Knowledge};
 use firstpass_object::{ObjectExt, ObjectId, TierName, group_of};
@@ -175,7 +177,9 @@ pub(crate) fn starvation(explainer: &Explainer<'_>) -> Option<Finding> {
         .collect();
     let workers = world.kustomizations.workers_max();
     let first = *stuck.first().filter(|_| stuck.len() >= workers)?;
-    let others = explainer.tiers.iter().filter(|view| !stuck.contains(&&view.name));
+    let wants_a_turn =
+        |view: &&crate::explain::TierView| !stuck.contains(&&view.name) && view.state != TierState::Suspended;
+    let others = explainer.tiers.iter().filter(wants_a_turn);
     let others: Vec<String> = others.map(|view| view.name.to_string()).collect();
     let names: Vec<String> = stuck.iter().map(ToString::to_string).collect();
     let rest = if others.is_empty() {
