@@ -129,7 +129,7 @@ mod tests {
     use firstpass_object::TierName;
 
     fn cluster(outcomes: &[(u32, Verdict, usize)], failed_attempts: Span) -> ClusterReport {
-        let name = |number: usize| TierName::new("flux-system", &number.to_string());
+        let name = |number: usize| TierName::new("flux-system", number.to_string());
         let tier = |number: usize| Tier {
             name: name(number),
             state: TierState::Ready,
