@@ -104,6 +104,8 @@ pub struct ReleaseAction {
     pub create_namespace: bool,
     /// Ready as soon as Helm returns, before pods are up (F-1008).
     pub disable_wait: bool,
+    /// The chart's hooks do not run.
+    pub disable_hooks: bool,
     /// Retries after a failure; −1 for no end.
     pub retries: i64,
     /// What undoes a failed upgrade; a failed install is always uninstalled.
@@ -357,6 +359,7 @@ fn release_action(fields: &Fields<'_>) -> ReleaseAction {
         crds: fields.word("crds", &policies),
         create_namespace: fields.flag("createNamespace").unwrap_or_default(),
         disable_wait: fields.flag("disableWait").unwrap_or_default(),
+        disable_hooks: fields.flag("disableHooks").unwrap_or_default(),
         retries: fields.map("remediation").integer("retries").unwrap_or_default(),
         strategy: strategy.text("name").and_then(|name| match name.as_str() {
             "RemediateOnFailure" => Some(InstallStrategy::RemediateOnFailure),

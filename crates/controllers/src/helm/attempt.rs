@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::HelmController;
 use super::bring::Brought;
 use super::conditions::Conditions;
+use super::hooks::HookRun;
 use super::record::ReleaseActionKind;
 use super::storage::{ChartVersion, ReleaseKey};
 use crate::context::Context;
@@ -31,6 +32,8 @@ pub(crate) struct Attempt {
     pub(super) is_forced: bool,
     /// Kinds of actions that have run.
     pub(super) done: Vec<ActionKind>,
+    /// Hooks of the chart, those that run after the rest among them.
+    pub(super) hooks_after: Vec<Value>,
     /// Whether a revision was stored: its times are finer in memory than in the cluster (F-1044).
     pub(super) has_stored: bool,
     pub(super) next_at: Time,
@@ -73,6 +76,8 @@ pub(super) enum Phase {
         kinds: Vec<ObjectId>,
         deadline: Time,
     },
+    /// Hooks run.
+    Hooks(Box<HookRun>),
     /// The objects are looked at until they are as they should be.
     Wait {
         action: Action,
@@ -211,6 +216,7 @@ impl HelmController {
                 kinds,
                 deadline,
             } => self.poll_kinds(attempt, action, brought, kinds, deadline, context),
+            Phase::Hooks(run) => self.poll_hook(attempt, run, context),
             Phase::Wait {
                 action,
                 objects,
@@ -227,12 +233,16 @@ impl HelmController {
     /// An action has ended; goes on with whatever is due then.
     pub(super) fn end_action(
         &mut self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         action: Action,
         result: Result<(), Trouble>,
         context: &mut Context<'_>,
     ) {
         match action {
+            Action::Make(action) if result.is_ok() => {
+                let hooks = std::mem::take(&mut attempt.hooks_after);
+                self.run_hooks(attempt, HookRun::after(action, &hooks), context);
+            }
             Action::Make(action) => self.end_make(attempt, action, result, context),
             Action::RollBack(version) => self.end_roll_back(attempt, version, result, context),
             action => self.end_take_away(attempt, &action, result, context),

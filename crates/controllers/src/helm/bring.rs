@@ -9,6 +9,7 @@ use firstpass_knowledge::{CrdMode, CrdsPolicy, WorkloadKind};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::{Map, Value, json};
 
+use super::hooks::is_hook;
 use super::record::ReleaseActionKind;
 use crate::context::Context;
 use crate::made;
@@ -24,6 +25,8 @@ pub(super) struct Brought {
     pub(super) hook_kinds: Vec<Value>,
     /// Objects of the templates, in the order of Helm.
     pub(super) objects: Vec<Value>,
+    /// Objects that run before or after the rest.
+    pub(super) hooks: Vec<Value>,
     /// Webhooks, which take effect when the objects are there.
     pub(super) webhooks: Vec<Webhook>,
     /// Namespaces that workloads belong in and that nobody can be seen to make.
@@ -93,6 +96,7 @@ impl Brought {
         for kind in &mut brought.kinds {
             label(kind, spec);
         }
+        (brought.hooks, brought.objects) = brought.objects.into_iter().partition(is_hook);
         let rank = |object: &Value| ORDER.iter().position(|kind| *kind == object.kind());
         brought
             .objects

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::attempt::{Action, Attempt, Phase, Trouble};
 use super::bring::{Brought, ids, is_own_kind};
+use super::hooks::HookRun;
 use super::manifest::{missing_kinds, refused, with_namespace};
 use super::record::ReleaseActionKind::{self, Install, Upgrade};
 use super::storage::{Revision, RevisionState, Snapshot};
@@ -65,7 +66,7 @@ impl HelmController {
         // F-1781: up to 2.7 they are waited for even if nothing else is.
         let waits = !action.spec(&attempt.release).disable_wait || !context.settings.flux.at_least(8);
         if kinds_ids.is_empty() || !waits {
-            self.apply(attempt, action, &brought, context);
+            self.apply(attempt, action, Box::new(brought), context);
             return;
         }
         attempt.next_at = context.now;
@@ -78,15 +79,15 @@ impl HelmController {
         self.workers.attempts.insert(name, attempt);
     }
 
-    /// Applies the templates, and what the release before had alone goes.
+    /// Stores the release, and lets the hooks run that come before the rest.
     pub(super) fn apply(
         &mut self,
         mut attempt: Attempt,
         action: ReleaseActionKind,
-        brought: &Brought,
+        brought: Box<Brought>,
         context: &mut Context<'_>,
     ) {
-        if let Some(trouble) = missing_kinds(brought, action, context) {
+        if let Some(trouble) = missing_kinds(&brought, action, context) {
             self.fail_unstored(attempt, action, trouble, context);
             return;
         }
@@ -109,8 +110,22 @@ impl HelmController {
             .iter()
             .map(|object| Arc::new(with_namespace(object, namespace, context)))
             .collect();
-        let name = release.name.clone();
-        self.store(&mut attempt, version, RevisionState::Failed, objects.clone());
+        self.store(&mut attempt, version, RevisionState::Failed, objects);
+        attempt.hooks_after.clone_from(&brought.hooks);
+        self.run_hooks(attempt, HookRun::before(action, brought), context);
+    }
+
+    /// Applies the templates, and what the release before had alone goes.
+    pub(super) fn apply_templates(
+        &mut self,
+        attempt: Attempt,
+        action: ReleaseActionKind,
+        brought: &Brought,
+        context: &mut Context<'_>,
+    ) {
+        let name = attempt.release.name.clone();
+        let stored = self.storage.last(&attempt.key);
+        let objects = stored.map_or_else(Vec::new, |revision| revision.objects.clone());
         let mut waited_for = Vec::new();
         for kind in brought.template_kinds.iter().chain(&brought.hook_kinds) {
             made::bring(kind.clone(), ACTOR, context);

@@ -9,6 +9,7 @@ mod bring;
 mod conclude;
 mod conditions;
 mod decide;
+mod hooks;
 mod make;
 mod manifest;
 mod prerequisites;

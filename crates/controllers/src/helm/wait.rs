@@ -15,7 +15,7 @@ use crate::readiness;
 use crate::time::of_flux;
 
 /// What a poll saw.
-enum Look {
+pub(super) enum Look {
     Good,
     Bad(Trouble),
     Pending(Time),
@@ -82,7 +82,7 @@ impl HelmController {
         context: &mut Context<'_>,
     ) {
         match look(&attempt.release, &kinds, deadline, context) {
-            Look::Good => self.apply(attempt, action, &brought, context),
+            Look::Good => self.apply(attempt, action, brought, context),
             Look::Bad(trouble) => {
                 let message = format!(
                     "failed to apply CustomResourceDefinitions: failed to wait for CustomResourceDefinition(s): {}",
@@ -107,7 +107,12 @@ impl HelmController {
 }
 
 /// One poll of a wait.
-fn look(release: &HelmRelease, objects: &[ObjectId], deadline: Time, context: &Context<'_>) -> Look {
+pub(super) fn look(
+    release: &HelmRelease,
+    objects: &[ObjectId],
+    deadline: Time,
+    context: &Context<'_>,
+) -> Look {
     let flux = context.settings.flux;
     let expressions = match flux.at_least(8) {
         true => release.spec.health_check_exprs.as_slice(),
