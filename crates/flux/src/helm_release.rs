@@ -65,8 +65,8 @@ pub struct HelmReleaseSpec {
     pub values: Option<Value>,
     /// Whether rendered manifests are changed before they are applied.
     pub post_renderers: Vec<Value>,
-    /// `test.enable`.
-    pub test: bool,
+    /// Whether the chart's tests run after it.
+    pub test: TestSpec,
     /// `driftDetection.mode`.
     pub drift_detection: Option<String>,
     /// How the health of custom kinds is read, since 2.8.
@@ -110,6 +110,8 @@ pub struct ReleaseAction {
     pub retries: i64,
     /// What undoes a failed upgrade; a failed install is always uninstalled.
     pub remediation: Remediation,
+    /// Whether failures of tests count; as `test` says if unset.
+    pub ignore_test_failures: Option<bool>,
     /// Whether the last failure is undone as well; see [`ReleaseAction::remediates_last_failure`].
     pub remediate_last_failure: Option<bool>,
     /// `strategy`, since 2.7.
@@ -127,6 +129,17 @@ pub struct UndoAction {
     pub timeout: Option<Duration>,
     /// Does not wait for pods to come up, or for objects to go.
     pub disable_wait: bool,
+}
+
+/// `test`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestSpec {
+    /// They run.
+    pub enable: bool,
+    /// A failure does not keep the release from being Ready.
+    pub ignore_failures: bool,
+    /// Limit of this action.
+    pub timeout: Option<Duration>,
 }
 
 /// `remediation.strategy` of an upgrade.
@@ -287,7 +300,7 @@ impl HelmReleaseSpec {
                 .and_then(Value::as_array)
                 .cloned()
                 .unwrap_or_default(),
-            test: spec.map("test").flag("enable").unwrap_or_default(),
+            test: test_spec(&spec.map("test")),
             drift_detection: spec.map("driftDetection").text("mode"),
             health_check_exprs: spec
                 .list("healthCheckExprs")
@@ -355,6 +368,7 @@ fn release_action(fields: &Fields<'_>) -> ReleaseAction {
             .map("remediation")
             .word("strategy", &remediations)
             .unwrap_or_default(),
+        ignore_test_failures: fields.map("remediation").flag("ignoreTestFailures"),
         remediate_last_failure: fields.map("remediation").flag("remediateLastFailure"),
         crds: fields.word("crds", &policies),
         create_namespace: fields.flag("createNamespace").unwrap_or_default(),
@@ -376,6 +390,14 @@ fn release_action(fields: &Fields<'_>) -> ReleaseAction {
         }),
         timeout: fields.duration("timeout"),
         skip_crds: fields.flag("skipCRDs").unwrap_or_default(),
+    }
+}
+
+fn test_spec(fields: &Fields<'_>) -> TestSpec {
+    TestSpec {
+        enable: fields.flag("enable").unwrap_or_default(),
+        ignore_failures: fields.flag("ignoreFailures").unwrap_or_default(),
+        timeout: fields.duration("timeout"),
     }
 }
 

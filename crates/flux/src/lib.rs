@@ -30,7 +30,7 @@ pub use duration::{Duration, InvalidDuration};
 pub use fields::{FieldProblem, Read};
 pub use helm_release::{
     ChartReference, ChartTemplate, CrdPolicy, HelmRelease, HelmReleaseSpec, InstallStrategy, ReleaseAction,
-    Remediation, UndoAction, ValuesFrom,
+    Remediation, TestSpec, UndoAction, ValuesFrom,
 };
 pub use instance::{FluxInstance, InstanceSync};
 pub use kustomization::{

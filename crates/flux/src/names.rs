@@ -84,6 +84,8 @@ pub mod condition {
     pub const RELEASED: &str = "Released";
     /// A HelmRelease's failure was rolled back or uninstalled.
     pub const REMEDIATED: &str = "Remediated";
+    /// The tests of a HelmRelease's newest release succeeded.
+    pub const TEST_SUCCESS: &str = "TestSuccess";
     /// A source has an artifact in storage.
     pub const ARTIFACT_IN_STORAGE: &str = "ArtifactInStorage";
 }
@@ -132,6 +134,10 @@ pub mod reason {
     pub const UPGRADE_FAILED: &str = "UpgradeFailed";
     /// A failed upgrade went back to the release before.
     pub const ROLLBACK_SUCCEEDED: &str = "RollbackSucceeded";
+    /// The tests of a release succeeded.
+    pub const TEST_SUCCEEDED: &str = "TestSucceeded";
+    /// A test of a release failed.
+    pub const TEST_FAILED: &str = "TestFailed";
     /// A failed upgrade could not go back.
     pub const ROLLBACK_FAILED: &str = "RollbackFailed";
     /// A release was taken away.

@@ -49,6 +49,8 @@ pub(super) enum Action {
     RollBack(u32),
     /// A failed install or upgrade is taken away.
     UninstallFailed,
+    /// The chart's tests run.
+    Test,
     /// What others changed is put right.
     CorrectDrift(Vec<Arc<Value>>),
     /// The HelmRelease is being deleted.
@@ -62,6 +64,7 @@ pub(super) enum Action {
 pub(super) enum ActionKind {
     Release,
     Remediate,
+    Test,
     CorrectDrift,
 }
 
@@ -101,6 +104,7 @@ impl Action {
             Action::Make(action) => action.verb(),
             Action::RollBack(_) => "rollback",
             Action::UninstallFailed | Action::Uninstall | Action::UninstallFormer => "uninstall",
+            Action::Test => "test",
             Action::CorrectDrift(_) => "correct cluster drift",
         }
     }
@@ -109,6 +113,7 @@ impl Action {
         match self {
             Action::Make(_) | Action::Uninstall | Action::UninstallFormer => ActionKind::Release,
             Action::RollBack(_) | Action::UninstallFailed => ActionKind::Remediate,
+            Action::Test => ActionKind::Test,
             Action::CorrectDrift(_) => ActionKind::CorrectDrift,
         }
     }
@@ -119,7 +124,7 @@ impl Action {
             Action::Make(ReleaseActionKind::Install) => Some("chart-install"),
             Action::Make(ReleaseActionKind::Upgrade) | Action::RollBack(_) => Some("chart-upgrade"),
             Action::UninstallFailed | Action::Uninstall | Action::UninstallFormer => Some("chart-uninstall"),
-            Action::CorrectDrift(_) => None,
+            Action::Test | Action::CorrectDrift(_) => None,
         }
     }
 
@@ -131,6 +136,7 @@ impl Action {
             Action::UninstallFailed | Action::Uninstall | Action::UninstallFormer => {
                 release.spec.uninstall.timeout
             }
+            Action::Test => release.spec.test.timeout,
             Action::CorrectDrift(_) => None,
         };
         own.unwrap_or_else(|| release.spec.timeout())
@@ -144,7 +150,7 @@ impl Action {
             Action::UninstallFailed | Action::Uninstall | Action::UninstallFormer => {
                 release.spec.uninstall.disable_wait
             }
-            Action::CorrectDrift(_) => true,
+            Action::Test | Action::CorrectDrift(_) => true,
         }
     }
 }
@@ -209,6 +215,7 @@ impl HelmController {
             Phase::Act(Action::Make(action)) => self.make(attempt, action, context),
             Phase::Act(Action::RollBack(version)) => self.roll_back(attempt, version, context),
             Phase::Act(Action::CorrectDrift(objects)) => self.correct_drift(attempt, &objects, context),
+            Phase::Act(Action::Test) => self.test(attempt, context),
             Phase::Act(action) => self.take_away(attempt, action, context),
             Phase::Kinds {
                 action,

@@ -38,7 +38,7 @@ impl HelmController {
             self.workers.queue.add_rate_limited(name.clone(), now);
             return;
         }
-        let mut conditions = Conditions::of(&object, now);
+        let mut conditions = Conditions::of(&object, &release.spec.test, now);
         if release.spec.suspend {
             self.record(name).settled = true;
             conditions.observe();
@@ -121,10 +121,10 @@ impl HelmController {
         };
         let attempt = Attempt {
             key: (stored_at, release_name),
+            conditions: Conditions::of(object, &release.spec.test, context.now),
             release: Arc::new(release),
             chart: ChartVersion::default(),
             values: String::new(),
-            conditions: Conditions::of(object, context.now),
             is_forced: false,
             done: Vec::new(),
             hooks_after: Vec::new(),

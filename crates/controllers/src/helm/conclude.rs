@@ -187,6 +187,7 @@ fn failure_reason(shown: &str) -> &'static str {
     let known = [
         reason::INSTALL_FAILED,
         reason::UPGRADE_FAILED,
+        reason::TEST_FAILED,
         reason::ROLLBACK_SUCCEEDED,
         reason::ROLLBACK_FAILED,
         reason::UNINSTALL_SUCCEEDED,

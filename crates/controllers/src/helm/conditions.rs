@@ -1,6 +1,7 @@
 //! The conditions of a HelmRelease while it is worked on, and how Ready is made of the others (F-1008).
 
 use firstpass_apiserver::Time;
+use firstpass_flux::TestSpec;
 use firstpass_flux::names::{self, condition};
 use firstpass_object::TierName;
 use serde_json::Value;
@@ -15,11 +16,29 @@ pub(super) struct Conditions {
     status: Status,
     pub(super) generation: i64,
     now: Time,
+    /// Whether Ready depends on the tests.
+    tests: Tests,
+}
+
+/// What the tests of a release mean for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tests {
+    /// They do not run.
+    Off,
+    /// They run, and their failures are ignored.
+    Ignored,
+    /// It is Ready only when they have succeeded.
+    Counted,
 }
 
 impl Conditions {
-    pub(super) fn of(object: &Value, now: Time) -> Conditions {
+    pub(super) fn of(object: &Value, test: &TestSpec, now: Time) -> Conditions {
         Conditions {
+            tests: match (test.enable, test.ignore_failures) {
+                (false, _) => Tests::Off,
+                (true, true) => Tests::Ignored,
+                (true, false) => Tests::Counted,
+            },
             status: Status::of(object),
             generation: flux_api::generation(object),
             now,
@@ -70,22 +89,27 @@ impl Conditions {
         self.field(condition::READY, "message")
     }
 
-    /// Makes Ready of the newest of Remediated, which counts as False, and Released.
+    /// Makes Ready of the newest of Remediated, which counts as False, `TestSuccess` and Released.
     pub(super) fn summarize(&mut self) {
-        let generation = |kind: &str| self.status.condition_generation(kind);
-        let kind = if generation(condition::REMEDIATED) >= generation(condition::RELEASED)
-            && !self.field(condition::REMEDIATED, "status").is_empty()
-        {
-            condition::REMEDIATED
-        } else {
-            condition::RELEASED
-        };
+        if self.tests == Tests::Off {
+            self.remove(condition::TEST_SUCCESS);
+        }
+        let kinds = [
+            condition::REMEDIATED,
+            condition::TEST_SUCCESS,
+            condition::RELEASED,
+        ];
+        let counts = |kind: &&str| *kind != condition::TEST_SUCCESS || self.tests == Tests::Counted;
+        let is_there = |kind: &&str| !self.field(kind, "status").is_empty();
+        let candidates = kinds.into_iter().filter(counts).filter(is_there);
+        // Of the newest the first.
+        let newest = candidates
+            .rev()
+            .max_by_key(|kind| self.status.condition_generation(kind));
+        let Some(kind) = newest else { return };
         let text = |field: &str| self.field(kind, field).to_owned();
         let (status, reason, message) = (text("status"), text("reason"), text("message"));
-        if status.is_empty() {
-            return;
-        }
-        let is_good = kind == condition::RELEASED && status == "True";
+        let is_good = kind != condition::REMEDIATED && status == "True";
         if is_good {
             self.remove(condition::STALLED);
         }

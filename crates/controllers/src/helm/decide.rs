@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::HelmController;
 use super::attempt::{Action, Attempt};
 use super::record::ReleaseActionKind::{self, Install, Upgrade};
-use super::storage::{Revision, RevisionState};
+use super::storage::{Revision, RevisionState, Snapshot};
 use crate::context::Context;
 use crate::time::of_flux;
 
@@ -25,6 +25,8 @@ enum State {
     OutOfSync,
     /// Its last revision failed.
     Failed,
+    /// Its tests have not run.
+    Untested,
     /// Objects are not as the chart made them.
     Drifted(Vec<Arc<Value>>),
     /// It is as it should be.
@@ -76,6 +78,11 @@ impl HelmController {
                 );
                 Decision::Nothing
             }
+            State::Untested => {
+                let latest = record.latest();
+                settle_remediated(attempt, latest.map(shown));
+                Decision::Run(Action::Test)
+            }
             State::Drifted(objects) if release.spec.drift_detection.as_deref() == Some("enabled") => {
                 Decision::Run(Action::CorrectDrift(objects))
             }
@@ -102,13 +109,27 @@ impl HelmController {
         if last == Install || spec.remediation == Remediation::Uninstall {
             return Decision::Run(Action::UninstallFailed);
         }
-        let Some(previous) = record.previous().map(|snapshot| snapshot.version) else {
+        let Some(previous) = record
+            .previous(last.ignores_tests(release))
+            .map(|snapshot| snapshot.version)
+        else {
             return Decision::NothingToGoBackTo;
         };
         if self.storage.get(&attempt.key, previous).is_none() {
             return upgrade;
         }
         Decision::Run(Action::RollBack(previous))
+    }
+
+    /// Whether the tests of the release have failed, and that counts.
+    fn has_failed_test(&self, attempt: &Attempt) -> bool {
+        let Some(record) = self.releases.get(&attempt.release.name) else {
+            return false;
+        };
+        let counts = |last: ReleaseActionKind| !last.ignores_tests(&attempt.release);
+        attempt.release.spec.test.enable
+            && record.last_action.is_some_and(counts)
+            && record.latest().is_some_and(|latest| latest.tested == Some(false))
     }
 
     fn state(&mut self, attempt: &Attempt, context: &mut Context<'_>) -> State {
@@ -123,6 +144,10 @@ impl HelmController {
             _ if !is_known => State::Unmanaged,
             RevisionState::Failed => State::Failed,
             _ if last.chart != attempt.chart || last.values != attempt.values => State::OutOfSync,
+            _ if attempt.release.spec.test.enable && latest.is_some_and(|latest| latest.tested.is_none()) => {
+                State::Untested
+            }
+            _ if self.has_failed_test(attempt) => State::Failed,
             _ => {
                 let mode = attempt.release.spec.drift_detection.as_deref();
                 let drifted = match mode {
@@ -152,8 +177,13 @@ fn drift(revision: &Revision, context: &mut Context<'_>) -> Vec<Arc<Value>> {
     drifted
 }
 
-/// A release that is in sync says so, whatever went wrong on the way there.
-fn settle_conditions(attempt: &mut Attempt, release: Option<String>) {
+/// A revision in messages.
+fn shown(snapshot: &Snapshot) -> String {
+    format!("{} with chart {}", snapshot.release_text(), snapshot.chart.text())
+}
+
+/// What a rollback has put in place, and is what is wanted now, counts as an upgrade.
+fn settle_remediated(attempt: &mut Attempt, release: Option<String>) {
     let Some(release) = release else { return };
     let conditions = &mut attempt.conditions;
     if conditions.is_true(condition::REMEDIATED) {
@@ -161,6 +191,13 @@ fn settle_conditions(attempt: &mut Attempt, release: Option<String>) {
         let message = format!("Helm upgrade succeeded for release {release}");
         conditions.set(condition::RELEASED, "True", reason::UPGRADE_SUCCEEDED, &message);
     }
+}
+
+/// A release that is in sync says so, whatever went wrong on the way there.
+fn settle_conditions(attempt: &mut Attempt, release: Option<String>) {
+    settle_remediated(attempt, release.clone());
+    let Some(release) = release else { return };
+    let conditions = &mut attempt.conditions;
     if conditions.is_true(condition::READY) && conditions.is_true(condition::RELEASED) {
         return;
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use firstpass_apiserver::{Apply, Time};
-use firstpass_flux::names;
+use firstpass_apiserver::{Apply, Duration, Time};
+use firstpass_flux::HelmRelease;
+use firstpass_flux::names::{self, condition, reason};
 use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -26,15 +27,24 @@ const DELETE_POLICY: &str = "helm.sh/hook-delete-policy";
 /// Hooks that run.
 #[derive(Clone, Debug)]
 pub(super) struct HookRun {
-    pub(super) action: ReleaseActionKind,
-    /// What comes after those that run before; absent for those that run after.
-    before: Option<Box<Brought>>,
+    event: Event,
     /// The one that runs, and until when it may.
     running: Option<(ObjectId, Time)>,
     /// Those that come after it, last first.
     rest: Vec<Value>,
     /// Those that are done.
     done: Vec<Value>,
+}
+
+/// What hooks run for.
+#[derive(Clone, Debug)]
+enum Event {
+    /// An install or upgrade; what it brings comes after them.
+    Before(ReleaseActionKind, Box<Brought>),
+    /// An install or upgrade that is done but for them.
+    After(ReleaseActionKind),
+    /// The tests of a release.
+    Test,
 }
 
 /// Whether an object of a chart is a hook.
@@ -68,32 +78,56 @@ impl HookRun {
     /// Those that run before the rest of a chart comes.
     pub(super) fn before(action: ReleaseActionKind, brought: Box<Brought>) -> HookRun {
         let rest = hooks_of(&brought.hooks, &format!("pre-{}", action.verb()));
-        HookRun::new(action, rest, Some(brought))
+        HookRun::new(Event::Before(action, brought), rest)
     }
 
     /// Those that run after it is there.
     pub(super) fn after(action: ReleaseActionKind, hooks: &[Value]) -> HookRun {
         let rest = hooks_of(hooks, &format!("post-{}", action.verb()));
-        HookRun::new(action, rest, None)
+        HookRun::new(Event::After(action), rest)
     }
 
-    fn new(action: ReleaseActionKind, mut rest: Vec<Value>, before: Option<Box<Brought>>) -> HookRun {
+    /// The tests.
+    pub(super) fn test(hooks: &[Value]) -> HookRun {
+        HookRun::new(Event::Test, hooks_of(hooks, "test"))
+    }
+
+    fn new(event: Event, mut rest: Vec<Value>) -> HookRun {
         rest.reverse();
         HookRun {
-            action,
-            before,
+            event,
             running: None,
             rest,
             done: Vec::new(),
         }
     }
 
-    /// What Helm says before what went wrong.
-    fn prefix(&self) -> String {
-        let moment = if self.before.is_some() { "pre" } else { "post" };
-        match self.action {
-            ReleaseActionKind::Install => format!("failed {moment}-install"),
-            ReleaseActionKind::Upgrade => format!("{moment}-upgrade hooks failed"),
+    /// How long one may run.
+    fn timeout(&self, release: &HelmRelease) -> Duration {
+        let action = match self.event {
+            Event::Before(action, _) | Event::After(action) => Action::Make(action),
+            Event::Test => Action::Test,
+        };
+        of_flux(action.timeout(release))
+    }
+
+    fn is_disabled(&self, release: &HelmRelease) -> bool {
+        match self.event {
+            Event::Before(action, _) | Event::After(action) => action.spec(release).disable_hooks,
+            Event::Test => false,
+        }
+    }
+
+    /// What Helm says of something that went wrong.
+    fn message(&self, what: &str) -> String {
+        let (moment, action) = match self.event {
+            Event::Before(action, _) => ("pre", action),
+            Event::After(action) => ("post", action),
+            Event::Test => return what.to_owned(),
+        };
+        match action {
+            ReleaseActionKind::Install => format!("failed {moment}-install: {what}"),
+            ReleaseActionKind::Upgrade => format!("{moment}-upgrade hooks failed: {what}"),
         }
     }
 }
@@ -101,19 +135,17 @@ impl HookRun {
 impl HelmController {
     /// Runs the next hook, or goes on with what comes after them.
     pub(super) fn run_hooks(&mut self, mut attempt: Attempt, mut run: HookRun, context: &mut Context<'_>) {
-        let action = run.action;
-        let next = if action.spec(&attempt.release).disable_hooks {
-            None
-        } else {
-            run.rest.pop()
-        };
+        let is_disabled = run.is_disabled(&attempt.release);
+        let next = if is_disabled { None } else { run.rest.pop() };
         let Some(hook) = next else {
             for hook in run.done.iter().filter(|hook| has_policy(hook, "hook-succeeded")) {
                 super::undo::delete(&hook.id(), hook.api_version(), context);
             }
-            match run.before {
-                Some(brought) => self.apply_templates(attempt, action, &brought, context),
-                None => self.end_make(attempt, action, Ok(()), context),
+            let count = run.done.len();
+            match run.event {
+                Event::Before(action, brought) => self.apply_templates(attempt, action, &brought, context),
+                Event::After(action) => self.end_make(attempt, action, Ok(()), context),
+                Event::Test => self.end_test(attempt, Ok(count), context),
             }
             return;
         };
@@ -124,16 +156,11 @@ impl HelmController {
         }
         if let Err(error) = context.apply(Apply::forced(Arc::new(hook.clone()), names::HELM_MANAGER)) {
             let trouble = refused(&hook, &error, context);
-            let message = format!(
-                "{}: warning: Hook {} failed: {}",
-                run.prefix(),
-                hook.name(),
-                trouble.message
-            );
-            self.end_make(attempt, action, Err(Trouble { message, ..trouble }), context);
+            let message = format!("warning: Hook {} failed: {}", hook.name(), trouble.message);
+            self.fail_hooks(attempt, &run, Trouble { message, ..trouble }, context);
             return;
         }
-        let deadline = context.now + of_flux(Action::Make(action).timeout(&attempt.release));
+        let deadline = context.now + run.timeout(&attempt.release);
         run.running = Some((id, deadline));
         run.done.push(hook);
         attempt.next_at = context.now;
@@ -168,9 +195,62 @@ impl HelmController {
                 for hook in failed.filter(|hook| has_policy(hook, "hook-failed")) {
                     super::undo::delete(&id, hook.api_version(), context);
                 }
-                let message = format!("{}: {}", run.prefix(), trouble.message);
-                self.end_make(attempt, run.action, Err(Trouble { message, ..trouble }), context);
+                self.fail_hooks(attempt, &run, trouble, context);
             }
         }
+    }
+
+    fn fail_hooks(&mut self, attempt: Attempt, run: &HookRun, trouble: Trouble, context: &mut Context<'_>) {
+        let message = run.message(&trouble.message);
+        let trouble = Trouble { message, ..trouble };
+        match run.event {
+            Event::Before(action, _) | Event::After(action) => {
+                self.end_make(attempt, action, Err(trouble), context);
+            }
+            Event::Test => self.end_test(attempt, Err(trouble), context),
+        }
+    }
+
+    /// Runs the tests of the release that is in place.
+    pub(super) fn test(&mut self, attempt: Attempt, context: &mut Context<'_>) {
+        let hooks = self.storage.last(&attempt.key).map(|last| last.hooks.clone());
+        self.run_hooks(attempt, HookRun::test(&hooks.unwrap_or_default()), context);
+    }
+
+    /// So many tests have succeeded, or one has failed, which counts unless it is ignored.
+    fn end_test(&mut self, mut attempt: Attempt, result: Result<usize, Trouble>, context: &mut Context<'_>) {
+        let release = Arc::clone(&attempt.release);
+        let record = self.record(&release.name);
+        let Some(latest) = record.latest_mut() else { return };
+        latest.tested = Some(result.is_ok());
+        let shown = format!("{} with chart {}", latest.release_text(), latest.chart.text());
+        attempt.has_stored = true;
+        attempt.conditions.at(context.now);
+        match result {
+            Ok(count) => {
+                let what = match count {
+                    0 => "no test hooks".to_owned(),
+                    1 => "1 test hook completed successfully".to_owned(),
+                    count => format!("{count} test hooks completed successfully"),
+                };
+                let message = format!("Helm test succeeded for release {shown}: {what}");
+                let (kind, reason) = (condition::TEST_SUCCESS, reason::TEST_SUCCEEDED);
+                attempt.conditions.set(kind, "True", reason, &message);
+            }
+            Err(trouble) => {
+                let message = format!("Helm test failed for release {shown}: {}", trouble.message);
+                let (kind, reason) = (condition::TEST_SUCCESS, reason::TEST_FAILED);
+                attempt.conditions.set(kind, "False", reason, &message);
+                record.obstacles = trouble.obstacles;
+                let counted = record.last_action.filter(|last| !last.ignores_tests(&release));
+                match counted {
+                    Some(ReleaseActionKind::Install) => record.failures.install += 1,
+                    Some(ReleaseActionKind::Upgrade) => record.failures.upgrade += 1,
+                    None => {}
+                }
+            }
+        }
+        attempt.conditions.summarize();
+        self.advance_after(attempt, &Action::Test, context);
     }
 }

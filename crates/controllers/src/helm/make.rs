@@ -46,6 +46,7 @@ impl HelmController {
         }
         attempt.conditions.at(context.now);
         attempt.conditions.remove(condition::REMEDIATED);
+        attempt.conditions.remove(condition::TEST_SUCCESS);
         let brought = Brought::of(&object, &attempt.release, &attempt.chart.version, action, context);
         if let Some(chart) = &brought.unknown {
             self.unknown_charts
@@ -110,7 +111,13 @@ impl HelmController {
             .iter()
             .map(|object| Arc::new(with_namespace(object, namespace, context)))
             .collect();
-        self.store(&mut attempt, version, RevisionState::Failed, objects);
+        self.store(
+            &mut attempt,
+            version,
+            RevisionState::Failed,
+            objects,
+            brought.hooks.clone(),
+        );
         attempt.hooks_after.clone_from(&brought.hooks);
         self.run_hooks(attempt, HookRun::before(action, brought), context);
     }
@@ -194,6 +201,7 @@ impl HelmController {
         version: u32,
         state: RevisionState,
         objects: Vec<Arc<Value>>,
+        hooks: Vec<Value>,
     ) {
         let revision = Revision {
             version,
@@ -201,6 +209,7 @@ impl HelmController {
             chart: attempt.chart.clone(),
             values: attempt.values.clone(),
             objects,
+            hooks,
         };
         self.storage.put(&attempt.key, revision);
     }
@@ -217,6 +226,7 @@ impl HelmController {
             version,
             state: revision.state,
             chart: revision.chart.clone(),
+            tested: None,
         };
         let record = self.record(&attempt.release.name);
         if snapshot.state == RevisionState::Deployed {
@@ -273,6 +283,16 @@ impl HelmController {
                 attempt
                     .conditions
                     .set(condition::RELEASED, "True", reason, &message);
+                if attempt.release.spec.test.enable {
+                    let message = format!(
+                        "Helm release {} with chart {} is awaiting tests",
+                        latest.release_text(),
+                        latest.chart.text()
+                    );
+                    attempt
+                        .conditions
+                        .set(condition::TEST_SUCCESS, "Unknown", "AwaitingTests", &message);
+                }
                 attempt.conditions.summarize();
             }
             Err(trouble) => {

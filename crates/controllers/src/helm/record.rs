@@ -82,15 +82,21 @@ impl ReleaseRecord {
         self.history.last()
     }
 
-    /// The newest good revision before the newest one.
-    pub(super) fn previous(&self) -> Option<&Snapshot> {
+    /// The newest good revision before the newest one; one whose test failed is good only if that does not count.
+    pub(super) fn previous(&self, ignores_tests: bool) -> Option<&Snapshot> {
         let good = |snapshot: &&Snapshot| {
-            matches!(
+            let is_made = matches!(
                 snapshot.state,
                 RevisionState::Deployed | RevisionState::Superseded
-            )
+            );
+            is_made && (ignores_tests || snapshot.tested != Some(false))
         };
         self.history.iter().rev().skip(1).find(good)
+    }
+
+    /// The newest revision, for changes.
+    pub(super) fn latest_mut(&mut self) -> Option<&mut Snapshot> {
+        self.history.last_mut()
     }
 
     /// Notes that a revision was made, or how it ended.
@@ -133,6 +139,12 @@ impl ReleaseActionKind {
             ReleaseActionKind::Install => &release.spec.install,
             ReleaseActionKind::Upgrade => &release.spec.upgrade,
         }
+    }
+
+    /// Whether failures of tests do not count for this action's remediation.
+    pub(super) fn ignores_tests(self, release: &HelmRelease) -> bool {
+        let own = self.spec(release).ignore_test_failures;
+        own.unwrap_or(release.spec.test.ignore_failures)
     }
 
     pub(super) fn verb(self) -> &'static str {

@@ -34,6 +34,8 @@ pub(super) struct Revision {
     pub(super) values: String,
     /// What the chart made of them, CRDs of `crds/` aside.
     pub(super) objects: Vec<Arc<Value>>,
+    /// The hooks of the chart.
+    pub(super) hooks: Vec<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub(super) struct Snapshot {
     pub(super) version: u32,
     pub(super) state: RevisionState,
     pub(super) chart: ChartVersion,
+    /// Whether its tests succeeded; absent before they have run.
+    pub(super) tested: Option<bool>,
 }
 
 impl Storage {
