@@ -6,6 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use firstpass_object::ObjectExt;
+use firstpass_schema::fields::{self, FieldType};
 use serde_json::{Map, Value, json};
 
 /// Fills in what an object leaves open.
@@ -18,7 +19,7 @@ pub(crate) fn set(object: &mut Value) {
         ("", "Secret") => secret(fields),
         ("", "PersistentVolumeClaim") => open(spec(fields), "volumeMode", || json!("Filesystem")),
         ("", "PersistentVolume") => {
-            open(spec(fields), "persistentVolumeReclaimPolicy", || json!("Retain"));
+            open_text(spec(fields), "persistentVolumeReclaimPolicy", "Retain");
             open(spec(fields), "volumeMode", || json!("Filesystem"));
         }
         ("apps", "Deployment") => deployment(spec(fields)),
@@ -33,7 +34,7 @@ pub(crate) fn set(object: &mut Value) {
         }
         ("batch", "Job") => job(spec(fields)),
         ("batch", "CronJob") => {
-            open(spec(fields), "concurrencyPolicy", || json!("Allow"));
+            open_text(spec(fields), "concurrencyPolicy", "Allow");
             open(spec(fields), "suspend", || json!(false));
         }
         ("autoscaling", "HorizontalPodAutoscaler") => open(spec(fields), "minReplicas", || json!(1)),
@@ -45,10 +46,101 @@ pub(crate) fn set(object: &mut Value) {
     }
 }
 
+/// Takes nulls away as Go's types do when they read an object of a built-in kind: a field that is null is one that is not
+/// there, and a key of a free map stays, with the zero of its type.
+pub(crate) fn without_nulls(object: &mut Value) {
+    if !holds_null(object) {
+        return;
+    }
+    let kind = fields::fields_of(object.api_version(), object.kind());
+    drop_nulls(object, kind.map(Known::Struct));
+}
+
+#[derive(Clone, Copy)]
+enum Known {
+    Struct(&'static fields::Struct),
+    Other(&'static FieldType),
+}
+
+impl Known {
+    fn of(field_type: &'static FieldType) -> Known {
+        match field_type {
+            FieldType::Struct(id) => Known::Struct(fields::structure(*id)),
+            other => Known::Other(other),
+        }
+    }
+
+    fn field(self, name: &str) -> Option<Known> {
+        match self {
+            Known::Struct(structure) => structure
+                .fields
+                .get(name)
+                .map(|field| Known::of(&field.field_type)),
+            Known::Other(FieldType::Map(values)) => Some(Known::of(values)),
+            Known::Other(_) => None,
+        }
+    }
+
+    /// What stands for null as a value of a free map.
+    fn zero(self) -> Option<Value> {
+        match self {
+            Known::Other(FieldType::Map(values)) => match &**values {
+                FieldType::String | FieldType::Base64 => Some(json!("")),
+                FieldType::Quantity => Some(json!("0")),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(holds_null),
+        Value::Object(fields) => fields.values().any(holds_null),
+        _ => false,
+    }
+}
+
+fn drop_nulls(value: &mut Value, known: Option<Known>) {
+    match value {
+        Value::Array(items) => {
+            let known = match known {
+                Some(Known::Other(FieldType::List(items))) => Some(Known::of(items)),
+                _ => None,
+            };
+            for item in items {
+                drop_nulls(item, known);
+            }
+        }
+        Value::Object(map) => {
+            if let Some(zero) = known.and_then(Known::zero) {
+                for field in map.values_mut().filter(|field| field.is_null()) {
+                    *field = zero.clone();
+                }
+            }
+            map.retain(|_, field| !field.is_null());
+            for (name, field) in map.iter_mut() {
+                drop_nulls(field, known.and_then(|known| known.field(name)));
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Sets a field that is missing or null.
 fn open(fields: &mut Map<String, Value>, name: &str, default: impl FnOnce() -> Value) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), default());
+    }
+}
+
+/// Sets a text that is missing, null or empty, which is the same to Go's types.
+fn open_text(fields: &mut Map<String, Value>, name: &str, default: &str) {
+    let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+    if fields.get(name).is_none_or(is_empty) {
+        fields.insert(name.to_owned(), Value::from(default));
     }
 }
 
@@ -89,8 +181,8 @@ fn namespace(fields: &mut Map<String, Value>) {
 
 fn service(fields: &mut Map<String, Value>) {
     let spec = spec(fields);
-    open(spec, "type", || json!("ClusterIP"));
-    open(spec, "sessionAffinity", || json!("None"));
+    open_text(spec, "type", "ClusterIP");
+    open_text(spec, "sessionAffinity", "None");
     for port in spec
         .get_mut("ports")
         .and_then(Value::as_array_mut)
@@ -98,7 +190,7 @@ fn service(fields: &mut Map<String, Value>) {
         .flatten()
     {
         if let Value::Object(port) = port {
-            open(port, "protocol", || json!("TCP"));
+            open_text(port, "protocol", "TCP");
             let number = port.get("port").cloned().unwrap_or_default();
             open(port, "targetPort", || number);
         }
@@ -107,7 +199,7 @@ fn service(fields: &mut Map<String, Value>) {
 
 /// `stringData` is for writing only: it ends up in `data`.
 fn secret(fields: &mut Map<String, Value>) {
-    open(fields, "type", || json!("Opaque"));
+    open_text(fields, "type", "Opaque");
     let Some(Value::Object(texts)) = fields.remove("stringData") else {
         return;
     };
@@ -125,7 +217,7 @@ fn deployment(spec: &mut Map<String, Value>) {
     open(spec, "revisionHistoryLimit", || json!(10));
     let mut scratch = Map::new();
     let strategy = below(spec, "strategy", &mut scratch);
-    open(strategy, "type", || json!("RollingUpdate"));
+    open_text(strategy, "type", "RollingUpdate");
     if strategy.get("type") == Some(&json!("RollingUpdate")) {
         open(
             strategy,
@@ -137,10 +229,10 @@ fn deployment(spec: &mut Map<String, Value>) {
 
 fn stateful_set(spec: &mut Map<String, Value>) {
     open(spec, "replicas", || json!(1));
-    open(spec, "podManagementPolicy", || json!("OrderedReady"));
+    open_text(spec, "podManagementPolicy", "OrderedReady");
     let mut scratch = Map::new();
     let strategy = below(spec, "updateStrategy", &mut scratch);
-    open(strategy, "type", || json!("RollingUpdate"));
+    open_text(strategy, "type", "RollingUpdate");
     if strategy.get("type") == Some(&json!("RollingUpdate")) {
         let mut scratch = Map::new();
         open(

@@ -168,7 +168,17 @@ impl ApiError {
     /// An object that breaks rules; or one that cannot even be decoded.
     pub(crate) fn invalid(object: &Value, errors: &[FieldError]) -> ApiError {
         if let Some(error) = errors.iter().find(|error| error.class == ErrorClass::Undecodable) {
-            return ApiError::new(400, Reason::BadRequest, error.message.as_str());
+            let gvk = object.gvk();
+            let message = format!(
+                "failed to convert new object ({}/{}; {}/{}, Kind={}) to proper version: {}",
+                object.namespace().unwrap_or_default(),
+                object.name(),
+                gvk.group,
+                gvk.version,
+                gvk.kind,
+                error.message
+            );
+            return ApiError::new(500, Reason::Unknown, message);
         }
         // The real server says each thing once.
         let mut texts: Vec<String> = Vec::new();

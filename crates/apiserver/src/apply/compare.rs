@@ -67,8 +67,10 @@ impl Changes {
                 self.removed.insert_below(element, false, below.removed);
             }
             (old, Some(new)) => {
+                // Whoever brings a map or a list into being owns it, and not only what is in it.
+                let is_new = old.is_none_or(Value::is_null) && !is_always_there(element, shape);
                 let is_item = !matches!(element, PathElement::Field(_));
-                let member = !is_granular(new, shape) || is_item;
+                let member = !is_granular(new, shape) || is_item || is_new;
                 if let Some(old) = old {
                     self.removed.insert_below(element, false, stated(old, shape));
                 }
@@ -77,6 +79,29 @@ impl Changes {
             (Some(old), None) => self.removed.insert_below(element, true, stated(old, shape)),
             (None, None) => {}
         }
+    }
+}
+
+/// Whether Go's types of the built-in kinds write the field even if nobody set it, so that it never is new.
+fn is_always_there(element: &PathElement, shape: Shape<'_>) -> bool {
+    const ALWAYS: [&str; 12] = [
+        "metadata",
+        "spec",
+        "status",
+        "template",
+        "jobTemplate",
+        "strategy",
+        "updateStrategy",
+        "containers",
+        "resources",
+        "rules",
+        "limits",
+        "names",
+    ];
+    match (element, shape) {
+        (PathElement::Field(name), Shape::Builtin(_)) => ALWAYS.contains(&name.as_str()),
+        (PathElement::Field(name), _) => *name == "metadata",
+        _ => false,
     }
 }
 

@@ -43,8 +43,12 @@ impl FieldSet {
             Value::Object(fields) => {
                 children.reserve_exact(fields.len());
                 for (name, field) in fields {
-                    let node = Node::of(field, shape.field(name));
-                    children.push((PathElement::field(name), node));
+                    let mut node = Node::of(field, shape.field(name));
+                    // Keys of free maps are owned besides what is below them.
+                    node.member |= shape.is_free_key(name);
+                    if !node.is_empty() {
+                        children.push((PathElement::field(name), node));
+                    }
                 }
                 // Maps come sorted, unless somebody builds serde_json in another way.
                 children.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -261,7 +265,8 @@ impl Node {
     fn of(value: &Value, shape: Shape<'_>) -> Node {
         let is_leaf = match value {
             Value::Object(fields) => fields.is_empty() || shape.is_atomic_map(),
-            Value::Array(items) => items.is_empty() || matches!(shape.list(), ListShape::Atomic),
+            // Of an empty list that merges there is nothing to own.
+            Value::Array(_) => matches!(shape.list(), ListShape::Atomic),
             _ => true,
         };
         if is_leaf {

@@ -21,6 +21,9 @@ pub(crate) fn merge(live: &mut Value, config: &Value, shape: Shape<'_>) {
             ListShape::Atomic => live.clone_from(config),
             list => merge_items(live, config, &list, shape.items()),
         },
+        // Nothing said about a map or a list of many owners takes nothing away.
+        (Value::Object(_), Value::Null) if !shape.is_atomic_map() => {}
+        (Value::Array(_), Value::Null) if !matches!(shape.list(), ListShape::Atomic) => {}
         (live, config) => {
             if live != config {
                 *live = config.clone();
@@ -131,13 +134,23 @@ fn remove_field(
         return;
     }
     let Some(field) = fields.get_mut(name) else { return };
+    let was_empty = is_empty(field);
     remove_owned(field, below, kept_below, shape);
-    let is_empty = match field {
+    if !is_empty(field) {
+        return;
+    }
+    if kept_below.is_empty() && !below.is_empty() {
+        fields.remove(name);
+    } else if !was_empty {
+        // Somebody states the map or the list itself, and nothing in it is left: structured-merge-diff makes null of it.
+        *field = Value::Null;
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
         Value::Object(fields) => fields.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
-    };
-    if is_empty && kept_below.is_empty() && !below.is_empty() {
-        fields.remove(name);
     }
 }

@@ -61,6 +61,19 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Whether the map at this place has free keys as far as this one goes, and the schema says so: there, keys are owned
+    /// as well as what is below them. In built-in kinds nothing is below such keys.
+    pub(crate) fn is_free_key(self, name: &str) -> bool {
+        match self {
+            Shape::Untyped => true,
+            Shape::Structural(schema) if schema.is_root() => {
+                !matches!(name, "apiVersion" | "kind" | "metadata") && !schema.declares(name)
+            }
+            Shape::Structural(schema) => !schema.declares(name),
+            Shape::Builtin(_) => false,
+        }
+    }
+
     /// The shape of the items of a list.
     pub(crate) fn items(self) -> Shape<'a> {
         match self {
@@ -94,11 +107,16 @@ impl<'a> Shape<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Of the key fields of built-in kinds only `protocol` has a default.
+    /// Key fields of built-in kinds have what Go's types hold where nothing is said, and `protocol` has `TCP`.
     fn builtin(name: &'a str) -> Key<'a> {
+        let default = match name {
+            "protocol" => Value::from("TCP"),
+            "port" | "containerPort" => Value::from(0),
+            _ => Value::from(""),
+        };
         Key {
             name,
-            default: (name == "protocol").then(|| Value::from("TCP")),
+            default: Some(default),
         }
     }
 }

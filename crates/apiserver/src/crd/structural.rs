@@ -220,6 +220,11 @@ impl Structural {
         self.properties.get(name).or(self.additional.as_deref())
     }
 
+    /// Whether a field of this name stands in `properties`.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.properties.contains_key(name)
+    }
+
     /// The schema of list items.
     pub(crate) fn items(&self) -> Option<&Structural> {
         self.items.as_deref()

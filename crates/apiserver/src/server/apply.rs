@@ -17,7 +17,8 @@ use crate::error::{ApiError, Cause, Reason};
 use crate::request::{Apply, Outcome, Response, Target};
 use crate::store::Stored;
 use crate::validation::{
-    FieldError, Unread, check_types, check_update, prune_and_default, validate_builtin, validate_structural,
+    ErrorClass, FieldError, Unread, check_types, check_update, prune_and_default, validate_builtin,
+    validate_structural,
 };
 
 /// Metadata that belongs to the server: no manager owns it, and a configuration that states it is not listened to.
@@ -129,6 +130,9 @@ impl ApiServer {
                     .collect();
                 remove_owned(&mut merged, &gone, &others, shape);
             }
+        }
+        if resource.crd.is_none() {
+            crate::defaults::without_nulls(&mut merged);
         }
         if let Some(live) = &live
             && managers
@@ -339,8 +343,7 @@ fn stated_config<'a>(config: &'a Value, resource: &Resource) -> Cow<'a, Value> {
     let says = |field: &&str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
     let is_clean = SERVER_METADATA.iter().all(|field| !says(field))
         && (resource.is_namespaced() || !says(&"namespace"))
-        && !(resource.has_status && config.get("status").is_some())
-        && !holds_null(config);
+        && !(resource.has_status && config.get("status").is_some());
     if is_clean {
         return Cow::Borrowed(config);
     }
@@ -357,31 +360,7 @@ fn stated_config<'a>(config: &'a Value, resource: &Resource) -> Cow<'a, Value> {
     {
         fields.remove("status");
     }
-    if resource.crd.is_none() {
-        drop_nulls(&mut config);
-    }
     Cow::Owned(config)
-}
-
-fn holds_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.iter().any(holds_null),
-        Value::Object(fields) => fields.values().any(holds_null),
-        _ => false,
-    }
-}
-
-/// To the types of built-in kinds a field that is null is one that is not there.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(drop_nulls);
-        }
-        _ => {}
-    }
 }
 
 /// The paths that a manager comes to own by applying a configuration.
@@ -420,6 +399,15 @@ fn check_preconditions(
             .unwrap_or_default()
     };
     if let Some(uid) = stated("uid").filter(|uid| *uid != actual("uid")) {
+        if live.is_some() {
+            let message = format!("Invalid value: {uid:?}: field is immutable");
+            let error = FieldError {
+                path: "metadata.uid".to_owned(),
+                message,
+                class: ErrorClass::Invalid,
+            };
+            return Err(ApiError::invalid(config, &[error]));
+        }
         let message = format!(
             "Operation cannot be fulfilled on {} \"{}\": Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
             resource.group_resource(),
@@ -429,7 +417,7 @@ fn check_preconditions(
         return Err(ApiError::new(409, Reason::Conflict, message));
     }
     match stated("resourceVersion") {
-        Some(version) if version != actual("resourceVersion") => {
+        Some(version) if live.is_some() && version != actual("resourceVersion") => {
             Err(ApiError::modified_meanwhile(resource, &id.name))
         }
         _ => Ok(()),

@@ -54,6 +54,22 @@ impl<'a> Checker<'a> {
         })
     }
 
+    /// How many errors there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// The number in a field. Go reads those that do not fit into 32 bits into them all the same.
+    #[expect(clippy::cast_possible_truncation, reason = "it is what Go does")]
+    pub(crate) fn number(&self, parent: &Value, field: &str) -> Option<i64> {
+        let number = parent.get(field)?.as_i64()?;
+        Some(if super::decode::WIDE.contains(&field) {
+            number
+        } else {
+            i64::from(number as i32)
+        })
+    }
+
     pub(crate) fn push(&mut self, path: impl Display, message: impl Into<String>) {
         self.errors.push(FieldError {
             path: path.to_string(),
@@ -114,8 +130,24 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The field, if it holds a text, must be one of some.
+    /// The field, if it holds a text, must be one of some. An empty text is none: to Go's types it is as if nothing was
+    /// said, and a default takes its place.
     pub(crate) fn field_one_of(&mut self, parent: &Value, path: &Path<'_>, field: &str, supported: &[&str]) {
+        if let Some(text) = parent.get(field).and_then(Value::as_str)
+            && !text.is_empty()
+        {
+            self.one_of(path.field(field), text, supported);
+        }
+    }
+
+    /// The same of a field that Go's types keep even if it is empty.
+    pub(crate) fn pointer_one_of(
+        &mut self,
+        parent: &Value,
+        path: &Path<'_>,
+        field: &str,
+        supported: &[&str],
+    ) {
         if let Some(text) = parent.get(field).and_then(Value::as_str) {
             self.one_of(path.field(field), text, supported);
         }
@@ -147,23 +179,24 @@ impl<'a> Checker<'a> {
 
     /// A field that, if it holds a number, must not be negative.
     pub(crate) fn non_negative(&mut self, parent: &Value, path: &Path<'_>, field: &str) {
-        if let Some(value) = parent.get(field)
-            && value.as_i64().is_some_and(|number| number < 0)
-        {
-            self.invalid(path.field(field), value, "must be greater than or equal to 0");
+        if let Some(number) = self.number(parent, field).filter(|number| *number < 0) {
+            self.invalid(
+                path.field(field),
+                &Value::from(number),
+                "must be greater than or equal to 0",
+            );
         }
     }
 
     /// A field that, if it holds a number, must be in a range.
     pub(crate) fn in_range(&mut self, parent: &Value, path: &Path<'_>, field: &str, least: i64, most: i64) {
-        if let Some(value) = parent.get(field)
-            && value
-                .as_i64()
-                .is_some_and(|number| number < least || number > most)
+        if let Some(number) = self
+            .number(parent, field)
+            .filter(|number| *number < least || *number > most)
         {
             self.invalid(
                 path.field(field),
-                value,
+                &Value::from(number),
                 format!("must be between {least} and {most}, inclusive"),
             );
         }

@@ -6,7 +6,7 @@ use firstpass_object::ObjectExt;
 use firstpass_object::quantity::Quantity;
 use serde_json::Value;
 
-use super::{Checker, Path, names};
+use super::{Checker, Path, names, probes, security};
 
 /// Checks a list of containers. `volumes` are the names that mounts may use.
 pub(super) fn check(checker: &mut Checker<'_>, containers: &Value, path: &Path<'_>, pod: &PodFacts<'_>) {
@@ -58,9 +58,10 @@ pub(super) fn check(checker: &mut Checker<'_>, containers: &Value, path: &Path<'
         );
         resources(checker, &container["resources"], &path.field("resources"));
         for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-            probe(checker, &container[name], &path.field(name), name);
+            probes::check_probe(checker, &container[name], &path.field(name), name);
         }
-        security(
+        probes::check_lifecycle(checker, &container["lifecycle"], &path.field("lifecycle"));
+        security::check_container(
             checker,
             &container["securityContext"],
             &path.field("securityContext"),
@@ -84,9 +85,11 @@ fn ports(checker: &mut Checker<'_>, ports: &Value, path: &Path<'_>, host_network
                 checker.duplicate(path.field("name"), &Value::from(name));
             }
         }
-        let container_port = port.get("containerPort").and_then(Value::as_i64);
+        let container_port = checker.number(port, "containerPort");
         match container_port {
-            None if port.get("containerPort").is_none() => checker.required(path.field("containerPort"), ""),
+            None | Some(0) if !port["containerPort"].is_string() => {
+                checker.required(path.field("containerPort"), "");
+            }
             None => {}
             Some(number) => {
                 for message in names::port_number(number) {
@@ -94,11 +97,7 @@ fn ports(checker: &mut Checker<'_>, ports: &Value, path: &Path<'_>, host_network
                 }
             }
         }
-        if let Some(number) = port
-            .get("hostPort")
-            .and_then(Value::as_i64)
-            .filter(|number| *number != 0)
-        {
+        if let Some(number) = checker.number(port, "hostPort").filter(|number| *number != 0) {
             for message in names::port_number(number) {
                 checker.invalid(path.field("hostPort"), &Value::from(number), message);
             }
@@ -146,14 +145,32 @@ fn env(checker: &mut Checker<'_>, env: &Value, path: &Path<'_>) {
             [] => checker.invalid_text(
                 path,
                 "",
-                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+                if checker.minor >= 34 {
+                    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+                } else {
+                    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+                },
             ),
             [source_name @ ("configMapKeyRef" | "secretKeyRef")] => {
                 let path = path.field(source_name);
-                checker.required_text(&source[*source_name], &path, "name");
+                object_name(checker, &source[*source_name], &path);
                 if let Some(key) = checker.required_text(&source[*source_name], &path, "key") {
                     checker.text(path.field("key"), key, names::config_key(key));
                 }
+            }
+            ["fieldRef"] => {
+                const FIELDS: [&str; 9] = [
+                    "metadata.name",
+                    "metadata.namespace",
+                    "metadata.uid",
+                    "spec.nodeName",
+                    "spec.serviceAccountName",
+                    "status.hostIP",
+                    "status.hostIPs",
+                    "status.podIP",
+                    "status.podIPs",
+                ];
+                field_ref(checker, &source["fieldRef"], &path.field("fieldRef"), &FIELDS);
             }
             [_] => {}
             _ => checker.invalid_text(path, "", "may not have more than one field specified at a time"),
@@ -161,27 +178,62 @@ fn env(checker: &mut Checker<'_>, env: &Value, path: &Path<'_>) {
     }
 }
 
-fn env_from(checker: &mut Checker<'_>, sources: &Value, path: &Path<'_>) {
+/// The name of a ConfigMap or a Secret.
+fn object_name(checker: &mut Checker<'_>, reference: &Value, path: &Path<'_>) {
+    if let Some(name) = checker.required_text(reference, path, "name") {
+        checker.text(path.field("name"), name, names::dns1123_subdomain(name));
+    }
+}
+
+/// A field of the pod, of those that may be asked for.
+pub(super) fn field_ref(checker: &mut Checker<'_>, reference: &Value, path: &Path<'_>, fields: &[&str]) {
+    const KNOWN: [&str; 5] = [
+        "metadata.annotations",
+        "metadata.labels",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "status.phase",
+    ];
+    let Some(field) = checker.required_text(reference, path, "fieldPath") else {
+        return;
+    };
+    let path = path.field("fieldPath");
+    if let Some((map, key)) = field.split_once("['")
+        && let Some(key) = key.strip_suffix("']")
+    {
+        match map {
+            "metadata.annotations" => checker.text(path, key, names::qualified_name(&key.to_lowercase())),
+            "metadata.labels" => checker.text(path, key, names::qualified_name(key)),
+            _ => checker.invalid_text(path, map, "does not support subscript"),
+        }
+    } else if fields.contains(&field) {
+    } else if KNOWN.contains(&field) || field.starts_with("metadata.") && fields.len() < 9 {
+        checker.one_of(path, field, fields);
+    } else {
+        let message = format!("error converting fieldPath: field label not supported: {field}");
+        checker.invalid_text(path, field, message);
+    }
+}
+
+fn env_from(checker: &mut Checker<'_>, sources: &Value, list: &Path<'_>) {
     for (index, source) in sources.as_array().into_iter().flatten().enumerate() {
-        let path = path.index(index);
+        let path = list.index(index);
         let given: Vec<&str> = ["configMapRef", "secretRef"]
             .into_iter()
             .filter(|name| source.get(*name).is_some())
             .collect();
         match given.as_slice() {
-            [] => checker.invalid_text(path, "", "must specify one of: `configMapRef` or `secretRef`"),
-            [name] => {
-                checker.required_text(&source[*name], &path.field(name), "name");
-            }
+            [] => checker.invalid_text(list, "", "must specify one of: `configMapRef` or `secretRef`"),
+            [name] => object_name(checker, &source[*name], &path.field(name)),
             _ => checker.invalid_text(path, "", "may not have more than one field specified at a time"),
         }
     }
 }
 
-fn mounts(checker: &mut Checker<'_>, mounts: &Value, path: &Path<'_>, pod: &PodFacts<'_>) {
+fn mounts(checker: &mut Checker<'_>, mounts: &Value, list: &Path<'_>, pod: &PodFacts<'_>) {
     let mut paths = BTreeSet::new();
     for (index, mount) in mounts.as_array().into_iter().flatten().enumerate() {
-        let path = path.index(index);
+        let path = list.index(index);
         if let Some(name) = checker.required_text(mount, &path, "name")
             && !pod.volumes.contains(name)
             && !pod.volumes.iter().any(|volume| checker.is_unknown(volume))
@@ -196,6 +248,12 @@ fn mounts(checker: &mut Checker<'_>, mounts: &Value, path: &Path<'_>, pod: &PodF
         if let Some(sub_path) = mount.text_at(&["subPath"]) {
             relative_path(checker, sub_path, &path.field("subPath"));
         }
+        checker.pointer_one_of(
+            mount,
+            list,
+            "mountPropagation",
+            &["Bidirectional", "HostToContainer", "None"],
+        );
     }
 }
 
@@ -236,9 +294,10 @@ fn resources(checker: &mut Checker<'_>, resources: &Value, path: &Path<'_>) {
                 && !checker.holds_unknown(amount)
             {
                 let shown = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+                let amount = Value::from(amount.as_str().map_or_else(|| amount.to_string(), str::to_owned));
                 checker.invalid(
                     path,
-                    amount,
+                    &amount,
                     format!("must be less than or equal to {name} limit of {shown}"),
                 );
             }
@@ -248,66 +307,4 @@ fn resources(checker: &mut Checker<'_>, resources: &Value, path: &Path<'_>) {
 
 fn is_standard_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
-}
-
-fn probe(checker: &mut Checker<'_>, probe: &Value, path: &Path<'_>, name: &str) {
-    if !probe.is_object() {
-        return;
-    }
-    let handlers: Vec<&str> = ["exec", "grpc", "httpGet", "tcpSocket"]
-        .into_iter()
-        .filter(|name| probe.get(*name).is_some_and(|value| !value.is_null()))
-        .collect();
-    match handlers.as_slice() {
-        [] => checker.required(path, "must specify a handler type"),
-        [handler @ ("httpGet" | "tcpSocket" | "grpc")] => {
-            let path = path.field(handler);
-            probe_port(checker, &probe[*handler], &path);
-        }
-        [_] => {}
-        [_, second, ..] => checker.forbidden(path.field(second), "may not specify more than 1 handler type"),
-    }
-    for field in [
-        "initialDelaySeconds",
-        "timeoutSeconds",
-        "periodSeconds",
-        "successThreshold",
-        "failureThreshold",
-    ] {
-        checker.non_negative(probe, path, field);
-    }
-    if name != "readinessProbe"
-        && let Some(threshold) = probe
-            .get("successThreshold")
-            .filter(|value| value.as_i64().is_some_and(|n| n > 1))
-    {
-        checker.invalid(path.field("successThreshold"), threshold, "must be 1");
-    }
-}
-
-fn probe_port(checker: &mut Checker<'_>, handler: &Value, path: &Path<'_>) {
-    match handler.get("port") {
-        None | Some(Value::Null) => checker.required(path.field("port"), ""),
-        Some(Value::String(name)) => checker.text(path.field("port"), name, names::port_name(name)),
-        Some(port) => {
-            for message in port.as_i64().map(names::port_number).unwrap_or_default() {
-                checker.invalid(path.field("port"), port, message);
-            }
-        }
-    }
-}
-
-fn security(checker: &mut Checker<'_>, context: &Value, path: &Path<'_>) {
-    let is = |field: &str, wanted: bool| context.get(field) == Some(&Value::Bool(wanted));
-    if is("allowPrivilegeEscalation", false) && is("privileged", true) {
-        checker.push(
-            path,
-            format!(
-                "Invalid value: {context}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            ),
-        );
-    }
-    for field in ["runAsUser", "runAsGroup"] {
-        checker.in_range(context, path, field, 0, i64::from(i32::MAX));
-    }
 }

@@ -1,6 +1,6 @@
 //! Texts that must be readable as something: quantities, base64, timestamps, integers.
 //!
-//! The real server reads a built-in object into Go's types, and one bad text spoils the whole object with a 400.
+//! The real server reads a built-in object into Go's types, and one bad text spoils the whole object.
 
 use firstpass_object::ObjectExt;
 use firstpass_object::quantity::Quantity;
@@ -18,11 +18,11 @@ pub(super) fn check(object: &Value, unknown_tokens: &[String]) -> Vec<FieldError
     problem
         .map(|problem| FieldError {
             path: String::new(),
-            message: format!(
-                "{kind} in version {version:?} cannot be handled as a {kind}: {problem}",
-                kind = object.kind(),
-                version = firstpass_object::version_of(object.api_version())
-            ),
+            message: {
+                let gvk = object.gvk();
+                let (group, version, kind) = (gvk.group, gvk.version, gvk.kind);
+                format!("unable to convert unstructured object to {group}/{version}, Kind={kind}: {problem}")
+            },
             class: ErrorClass::Undecodable,
         })
         .into_iter()
@@ -32,23 +32,23 @@ pub(super) fn check(object: &Value, unknown_tokens: &[String]) -> Vec<FieldError
 fn in_struct(value: &Value, structure: &fields::Struct, unknown_tokens: &[String]) -> Option<String> {
     value.as_object()?.iter().find_map(|(name, field)| {
         let field_type = &structure.fields.get(name.as_str())?.field_type;
-        in_value(field, field_type, unknown_tokens)
+        in_value(name, field, field_type, unknown_tokens)
     })
 }
 
-fn in_value(value: &Value, field_type: &FieldType, unknown_tokens: &[String]) -> Option<String> {
+fn in_value(name: &str, value: &Value, field_type: &FieldType, unknown_tokens: &[String]) -> Option<String> {
     if let Value::String(text) = value
         && is_unknown(text, unknown_tokens)
     {
         return None;
     }
     match (field_type, value) {
-        (FieldType::List(items), Value::Array(list)) => {
-            list.iter().find_map(|item| in_value(item, items, unknown_tokens))
-        }
+        (FieldType::List(items), Value::Array(list)) => list
+            .iter()
+            .find_map(|item| in_value(name, item, items, unknown_tokens)),
         (FieldType::Map(values), Value::Object(map)) => map
             .values()
-            .find_map(|value| in_value(value, values, unknown_tokens)),
+            .find_map(|value| in_value(name, value, values, unknown_tokens)),
         (FieldType::Struct(id), _) => in_struct(value, fields::structure(*id), unknown_tokens),
         (FieldType::Quantity, Value::String(text)) => {
             Quantity::parse(text).err().map(|error| error.to_string())
@@ -63,15 +63,43 @@ fn in_value(value: &Value, field_type: &FieldType, unknown_tokens: &[String]) ->
             )
         }
         (FieldType::Integer, Value::Number(number)) if number.is_f64() && number.as_f64()?.fract() != 0.0 => {
-            Some(format!(
-                "json: cannot unmarshal number {number} into Go struct field of type int32"
-            ))
+            let bits = if WIDE.contains(&name) { 64 } else { 32 };
+            Some(format!("cannot convert float64 to int{bits}"))
         }
-        (FieldType::IntOrString, Value::Object(_) | Value::Array(_) | Value::Bool(_)) => {
-            Some("json: cannot unmarshal into Go value of type intstr.IntOrString".to_owned())
+        (FieldType::IntOrString, Value::Number(number))
+            if number.as_i64().is_none_or(|n| i32::try_from(n).is_err()) =>
+        {
+            not_an_int(&format!("number {number}"))
         }
+        (FieldType::IntOrString, Value::Object(_)) => not_an_int("object"),
+        (FieldType::IntOrString, Value::Array(_)) => not_an_int("array"),
+        (FieldType::IntOrString, Value::Bool(_)) => not_an_int("bool"),
         _ => None,
     }
+}
+
+/// The integers of 64 bits.
+pub(super) const WIDE: [&str; 14] = [
+    "activeDeadlineSeconds",
+    "deletionGracePeriodSeconds",
+    "expirationSeconds",
+    "fsGroup",
+    "generation",
+    "observedGeneration",
+    "runAsGroup",
+    "runAsUser",
+    "startingDeadlineSeconds",
+    "supplementalGroups",
+    "terminationGracePeriodSeconds",
+    "tolerationSeconds",
+    "maxLength",
+    "maxItems",
+];
+
+fn not_an_int(what: &str) -> Option<String> {
+    Some(format!(
+        "json: cannot unmarshal {what} into Go value of type int32"
+    ))
 }
 
 /// A timestamp with an offset instead of `Z` is fine too.
@@ -83,7 +111,11 @@ fn has_offset(text: &str) -> Option<()> {
 
 /// Go's message for text that is not padded standard base64; line breaks are let through.
 fn illegal_base64(text: &str) -> Option<String> {
-    let illegal = |position: usize| Some(format!("illegal base64 data at input byte {position}"));
+    let illegal = |position: usize| {
+        Some(format!(
+            "error decoding from json: illegal base64 data at input byte {position}"
+        ))
+    };
     let mut length = 0;
     let mut padding = 0;
     for (position, c) in text.bytes().enumerate() {

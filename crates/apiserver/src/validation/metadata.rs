@@ -8,6 +8,18 @@ use super::{Checker, Path, names};
 /// The size of all annotations together, keys and values.
 const ANNOTATIONS_SIZE_MAX: usize = 256 * 1024;
 
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// Groups with a dot in them whose kinds take such finalizers only.
+const STRICT_GROUPS: [&str; 6] = [
+    "networking.k8s.io/",
+    "rbac.authorization.k8s.io/",
+    "storage.k8s.io/",
+    "scheduling.k8s.io/",
+    "node.k8s.io/",
+    "coordination.k8s.io/",
+];
+
 /// Name, labels, annotations, finalizers and owners.
 pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     let path = Path::ROOT.field("metadata");
@@ -21,11 +33,24 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     let finalizers = path.field("finalizers");
     for (index, finalizer) in object.items_at(&["metadata", "finalizers"]).iter().enumerate() {
         let finalizer = finalizer.as_str().unwrap_or_default();
-        checker.text(
-            finalizers.index(index),
-            finalizer,
-            names::qualified_name(finalizer),
-        );
+        let messages = names::qualified_name(finalizer);
+        checker.text(finalizers, finalizer, messages.clone());
+        let is_core = !object.api_version().contains('.')
+            || STRICT_GROUPS
+                .iter()
+                .any(|group| object.api_version().starts_with(group));
+        if !is_core {
+            continue;
+        }
+        // Kinds of Kubernetes itself look a second time, and more closely.
+        checker.text(finalizers.index(index), finalizer, messages);
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            checker.invalid_text(
+                finalizers.index(index),
+                finalizer,
+                "name is neither a standard finalizer name nor is it fully qualified",
+            );
+        }
     }
     let owners = path.field("ownerReferences");
     for (index, owner) in object
@@ -61,7 +86,7 @@ fn check_name(checker: &mut Checker<'_>, object: &Value, metadata: &Path<'_>) {
     let gvk = object.gvk();
     let messages = match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "Service") => names::dns1035_label(name),
-        ("", "Namespace") => names::dns1123_label(name),
+        ("", "Namespace") | ("apps", "StatefulSet") => names::dns1123_label(name),
         ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "flowcontrol.apiserver.k8s.io", _) => {
             names::path_segment(name)
         }

@@ -24,7 +24,10 @@ mod network;
 mod path;
 mod pod;
 mod policy;
+mod probes;
 mod rbac;
+mod security;
+mod selector;
 mod storage;
 mod structural;
 mod typed;
@@ -58,7 +61,7 @@ pub struct FieldError {
 pub enum ErrorClass {
     /// The object does not fit the types of its kind: 500 without reason, from server-side apply.
     Typed,
-    /// A text cannot be read as what it should be: 400.
+    /// A text cannot be read as what it should be: 500 without reason, from server-side apply.
     Undecodable,
     /// A rule of the kind is broken: 422.
     Invalid,

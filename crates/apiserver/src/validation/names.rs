@@ -29,13 +29,20 @@ fn too_long(most: usize) -> String {
     format!("must be no more than {most} characters")
 }
 
+/// How texts of labels are measured.
+fn too_many_bytes(most: usize) -> String {
+    format!("must be no more than {most} bytes")
+}
+
 /// A lowercase RFC 1123 label: the name of a namespace, a container, a volume.
 pub(crate) fn dns1123_label(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > LABEL_LENGTH_MAX {
         messages.push(too_long(LABEL_LENGTH_MAX));
     }
-    if !is_label(text) {
+    if !text.is_empty() && text.split('.').count() > 1 && text.split('.').all(is_label) {
+        messages.push("must not contain dots".to_owned());
+    } else if !is_label(text) {
         messages.push(format!(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL_FORM}')"
         ));
@@ -53,6 +60,22 @@ pub(crate) fn dns1123_subdomain(text: &str) -> Vec<String> {
         messages.push(format!(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{LABEL_FORM}(\\.{LABEL_FORM})*')"
         ));
+    }
+    messages
+}
+
+/// A subdomain in which underscores may stand: where DNS is asked to look.
+pub(super) fn search_path(text: &str) -> Vec<String> {
+    let edge = |c: u8| is_lower_alphanumeric(c) || c == b'_';
+    let mut messages = Vec::new();
+    if text.len() > SUBDOMAIN_LENGTH_MAX {
+        messages.push(too_long(SUBDOMAIN_LENGTH_MAX));
+    }
+    if !text.split('.').all(|part| has_form(part, edge, |c| c == b'-')) {
+        messages.push(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*')"
+                .to_owned(),
+        );
     }
     messages
 }
@@ -109,7 +132,7 @@ pub(crate) fn qualified_name(text: &str) -> Vec<String> {
         None => text,
         Some((_, rest)) if rest.contains('/') => {
             return vec![
-                "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+                "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
                     .to_owned(),
             ];
         }
@@ -129,7 +152,7 @@ pub(crate) fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         messages.push("name part must be non-empty".to_owned());
     } else if name.len() > LABEL_LENGTH_MAX {
-        messages.push(format!("name part {}", too_long(LABEL_LENGTH_MAX)));
+        messages.push(format!("name part {}", too_many_bytes(LABEL_LENGTH_MAX)));
     }
     if !has_name_form(name) {
         messages.push(
@@ -144,7 +167,7 @@ pub(crate) fn qualified_name(text: &str) -> Vec<String> {
 pub(crate) fn label_value(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.len() > LABEL_LENGTH_MAX {
-        messages.push(too_long(LABEL_LENGTH_MAX));
+        messages.push(too_many_bytes(LABEL_LENGTH_MAX));
     }
     if !text.is_empty() && !has_name_form(text) {
         messages.push(
@@ -161,7 +184,7 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
     if text.len() > 15 {
         messages.push(too_long(15));
     }
-    if !text.bytes().all(|c| is_lower_alphanumeric(c) || c == b'-') {
+    if text.is_empty() || !text.bytes().all(|c| is_lower_alphanumeric(c) || c == b'-') {
         messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
     }
     if !text.bytes().any(|c| c.is_ascii_lowercase()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use firstpass_object::ObjectExt;
 use serde_json::Value;
 
-use super::workloads::label_selector;
+use super::selector::label_selector;
 use super::{Checker, Path, metadata, names};
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];

@@ -6,7 +6,7 @@ use firstpass_object::ObjectExt;
 use serde_json::Value;
 
 use super::containers::{self, PodFacts};
-use super::{Checker, Path, metadata, names};
+use super::{Checker, Path, metadata, names, security, selector};
 
 pub(super) fn check_pod(checker: &mut Checker<'_>, object: &Value) {
     check_spec(checker, &object["spec"], &Path::ROOT.field("spec"));
@@ -20,31 +20,19 @@ pub(super) fn check_template(
     restart_policies: &[&str],
 ) {
     check_spec(checker, &template["spec"], &path.field("spec"));
-    check_template_alone(checker, template, path, restart_policies);
-}
-
-/// Checks the template of a StatefulSet: of its pods Kubernetes looks at the labels, the annotations and the restart policy
-/// only, as the volumes of the claim templates are not among those of the template
-/// (kubernetes pkg/apis/apps/validation, ValidatePodTemplateSpecForStatefulSet).
-pub(super) fn check_template_alone(
-    checker: &mut Checker<'_>,
-    template: &Value,
-    path: &Path<'_>,
-    restart_policies: &[&str],
-) {
-    let meta = path.field("metadata");
-    metadata::labels(checker, &template["metadata"]["labels"], &meta.field("labels"));
+    // Kubernetes leaves `metadata` out of these paths.
+    metadata::labels(checker, &template["metadata"]["labels"], &path.field("labels"));
     metadata::annotations(
         checker,
         &template["metadata"]["annotations"],
-        &meta.field("annotations"),
+        &path.field("annotations"),
     );
     let spec_path = path.field("spec");
     match template.text_at(&["spec", "restartPolicy"]) {
-        Some(policy) if POLICIES.contains(&policy) => {
+        Some(policy) if !policy.is_empty() => {
             checker.one_of(spec_path.field("restartPolicy"), policy, restart_policies);
         }
-        None if !restart_policies.contains(&"Always") => {
+        _ if !restart_policies.contains(&"Always") => {
             checker.required(
                 spec_path.field("restartPolicy"),
                 "valid values: \"OnFailure\", \"Never\"",
@@ -69,6 +57,13 @@ fn check_spec(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
         containers::check(checker, &spec[field], &path.field(field), &pod);
     }
     checker.field_one_of(spec, path, "restartPolicy", &POLICIES);
+    if spec.text_at(&["runtimeClassName"]) == Some("") {
+        checker.text(path.field("runtimeClassName"), "", names::dns1123_subdomain(""));
+    }
+    let inits = path.field("initContainers");
+    for (index, container) in spec.items_at(&["initContainers"]).iter().enumerate() {
+        checker.pointer_one_of(container, &inits.index(index), "restartPolicy", &POLICIES);
+    }
     checker.field_one_of(
         spec,
         path,
@@ -93,29 +88,105 @@ fn check_spec(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
             checker.text(path.field(field), name, names::dns1123_subdomain(name));
         }
     }
-    checker.non_negative(spec, path, "terminationGracePeriodSeconds");
+    if let Some(hostname) = spec.text_at(&["hostname"]).filter(|name| !name.is_empty()) {
+        checker.text(path.field("hostname"), hostname, names::dns1123_label(hostname));
+    }
+    if let Some(subdomain) = spec.text_at(&["subdomain"]).filter(|name| !name.is_empty()) {
+        checker.text(
+            path.field("subdomain"),
+            subdomain,
+            names::dns1123_label(subdomain),
+        );
+    }
+    checker.in_range(spec, path, "activeDeadlineSeconds", 1, i64::from(i32::MAX));
+    security::check_pod(checker, &spec["securityContext"], &path.field("securityContext"));
+    selector::affinity(checker, &spec["affinity"], &path.field("affinity"));
+    dns_config(checker, &spec["dnsConfig"], &path.field("dnsConfig"));
     tolerations(checker, &spec["tolerations"], &path.field("tolerations"));
     let aliases = path.field("hostAliases");
     for (index, alias) in spec.items_at(&["hostAliases"]).iter().enumerate() {
         let ip = alias.text_at(&["ip"]).unwrap_or_default();
-        checker.text(aliases.index(index).field("ip"), ip, names::ip(ip));
+        let path = aliases.index(index);
+        checker.text(path.field("ip"), ip, names::ip(ip));
+        for hostname in alias.items_at(&["hostnames"]) {
+            let hostname = hostname.as_str().unwrap_or_default();
+            checker.text(
+                path.field("hostnames"),
+                hostname,
+                names::dns1123_subdomain(hostname),
+            );
+        }
     }
     let constraints = path.field("topologySpreadConstraints");
     for (index, constraint) in spec.items_at(&["topologySpreadConstraints"]).iter().enumerate() {
         let path = constraints.index(index);
-        if let Some(skew) = constraint
-            .get("maxSkew")
-            .filter(|skew| skew.as_i64().is_some_and(|skew| skew <= 0))
-        {
-            checker.invalid(path.field("maxSkew"), skew, "must be greater than zero");
+        let skew = checker.number(constraint, "maxSkew").unwrap_or(0);
+        if skew <= 0 {
+            checker.invalid(
+                path.field("maxSkew"),
+                &Value::from(skew),
+                "must be greater than zero",
+            );
         }
-        checker.required_text(constraint, &path, "topologyKey");
-        checker.field_one_of(
-            constraint,
-            &path,
-            "whenUnsatisfiable",
+        if constraint
+            .text_at(&["topologyKey"])
+            .unwrap_or_default()
+            .is_empty()
+        {
+            checker.required(path.field("topologyKey"), "can not be empty");
+        }
+        let otherwise = constraint.text_at(&["whenUnsatisfiable"]).unwrap_or_default();
+        checker.one_of(
+            path.field("whenUnsatisfiable"),
+            otherwise,
             &["DoNotSchedule", "ScheduleAnyway"],
         );
+        if let Some(domains) = checker.number(constraint, "minDomains") {
+            if domains <= 0 {
+                checker.invalid(
+                    path.field("minDomains"),
+                    &Value::from(domains),
+                    "must be greater than zero",
+                );
+            }
+            if otherwise != "DoNotSchedule" {
+                let message =
+                    format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {otherwise}");
+                checker.invalid(path.field("minDomains"), &Value::from(domains), message);
+            }
+        }
+        for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
+            checker.pointer_one_of(constraint, &path, field, &["Honor", "Ignore"]);
+        }
+        selector::label_selector(
+            checker,
+            &constraint["labelSelector"],
+            &path.field("labelSelector"),
+        );
+    }
+}
+
+fn dns_config(checker: &mut Checker<'_>, config: &Value, path: &Path<'_>) {
+    let servers = path.field("nameservers");
+    for (index, server) in config.items_at(&["nameservers"]).iter().enumerate() {
+        let server = server.as_str().unwrap_or_default();
+        checker.text(servers.index(index), server, names::ip(server));
+    }
+    let searches = path.field("searches");
+    for (index, search) in config.items_at(&["searches"]).iter().enumerate() {
+        let search = search.as_str().unwrap_or_default();
+        let plain = search.strip_suffix('.').unwrap_or(search);
+        if search != "." {
+            for message in names::search_path(plain) {
+                checker.invalid_text(searches.index(index), search, message);
+            }
+        }
+    }
+    let options = path.field("options");
+    for (index, option) in config.items_at(&["options"]).iter().enumerate() {
+        if option.text_at(&["name"]).unwrap_or_default().is_empty() {
+            checker.required(options.index(index), "must not be empty");
+        }
     }
 }
 
@@ -141,8 +212,24 @@ fn tolerations(checker: &mut Checker<'_>, tolerations: &Value, path: &Path<'_>) 
                     "value must be empty when `operator` is 'Exists'",
                 );
             }
-            "" | "Equal" | "Exists" | "Gt" | "Lt" => {}
+            "" | "Equal" => checker.text(
+                path.field("operator"),
+                text("value"),
+                names::label_value(text("value")),
+            ),
+            "Exists" | "Gt" | "Lt" => {}
             other => checker.one_of(path.field("operator"), other, &["Equal", "Exists"]),
+        }
+        if toleration
+            .get("tolerationSeconds")
+            .is_some_and(|seconds| !seconds.is_null())
+            && text("effect") != "NoExecute"
+        {
+            checker.invalid_text(
+                path.field("effect"),
+                text("effect"),
+                "effect must be 'NoExecute' when `tolerationSeconds` is set",
+            );
         }
         if !text("effect").is_empty() {
             checker.one_of(
@@ -159,12 +246,7 @@ fn volumes<'v>(checker: &mut Checker<'_>, volumes: &'v Value, path: &Path<'_>) -
     let mut seen = BTreeSet::new();
     for (index, volume) in volumes.as_array().into_iter().flatten().enumerate() {
         let path = path.index(index);
-        if let Some(name) = checker.required_text(volume, &path, "name") {
-            checker.text(path.field("name"), name, names::dns1123_label(name));
-            if !seen.insert(name) {
-                checker.duplicate(path.field("name"), &Value::from(name));
-            }
-        }
+        let before = checker.count();
         let sources: Vec<&String> = volume
             .as_object()
             .into_iter()
@@ -179,6 +261,16 @@ fn volumes<'v>(checker: &mut Checker<'_>, volumes: &'v Value, path: &Path<'_>) -
                 checker.forbidden(path.field(second), "may not specify more than 1 volume type");
             }
         }
+        if let Some(name) = checker.required_text(volume, &path, "name") {
+            checker.text(path.field("name"), name, names::dns1123_label(name));
+            if seen.contains(name) {
+                checker.duplicate(path.field("name"), &Value::from(name));
+            }
+            // Mounts cannot use what is not right.
+            if checker.count() == before {
+                seen.insert(name);
+            }
+        }
     }
     seen
 }
@@ -187,10 +279,12 @@ fn volume_source(checker: &mut Checker<'_>, name: &str, source: &Value, path: &P
     match name {
         "configMap" => {
             checker.required_text(source, path, "name");
+            mode(checker, source, path, "defaultMode");
             items(checker, &source["items"], &path.field("items"));
         }
         "secret" => {
             checker.required_text(source, path, "secretName");
+            mode(checker, source, path, "defaultMode");
             items(checker, &source["items"], &path.field("items"));
         }
         "persistentVolumeClaim" => {
@@ -228,12 +322,22 @@ fn volume_source(checker: &mut Checker<'_>, name: &str, source: &Value, path: &P
     }
 }
 
+/// Permissions of files.
+fn mode(checker: &mut Checker<'_>, parent: &Value, path: &Path<'_>, field: &str) {
+    if let Some(mode) = checker
+        .number(parent, field)
+        .filter(|mode| !(0..=0o777).contains(mode))
+    {
+        let message = "must be a number between 0 and 0777 (octal), both inclusive";
+        checker.invalid(path.field(field), &Value::from(mode), message);
+    }
+}
+
 fn items(checker: &mut Checker<'_>, items: &Value, path: &Path<'_>) {
     for (index, item) in items.as_array().into_iter().flatten().enumerate() {
         let path = path.index(index);
-        if let Some(key) = checker.required_text(item, &path, "key") {
-            checker.text(path.field("key"), key, names::config_key(key));
-        }
+        checker.required_text(item, &path, "key");
+        mode(checker, item, &path, "mode");
         if let Some(target) = checker.required_text(item, &path, "path") {
             containers::relative_path(checker, target, &path.field("path"));
         }

@@ -4,7 +4,8 @@ use firstpass_object::ObjectExt;
 use firstpass_object::quantity::Quantity;
 use serde_json::Value;
 
-use super::workloads::{int_or_percentage, label_selector};
+use super::selector::label_selector;
+use super::workloads::int_or_percentage;
 use super::{Checker, Path};
 
 /// Higher priorities belong to Kubernetes itself.

@@ -3,7 +3,7 @@
 use firstpass_object::ObjectExt;
 use serde_json::Value;
 
-use super::workloads::label_selector;
+use super::selector::label_selector;
 use super::{Checker, Path, names};
 
 const GROUP: &str = "rbac.authorization.k8s.io";

@@ -8,7 +8,7 @@ use firstpass_schema::fields::{self, FieldType};
 use serde_json::Value;
 
 use super::{ErrorClass, FieldError, is_unknown};
-use crate::apply::{ListShape, PathElement, Shape};
+use crate::apply::{Key, ListShape, PathElement, Shape};
 use crate::crd::{Structural, ValueType};
 
 /// What a value should be.
@@ -29,6 +29,8 @@ enum Form {
     Boolean,
     Map,
     List,
+    /// A text, a number or a boolean.
+    Scalar,
     Any,
 }
 
@@ -125,7 +127,8 @@ impl<'w> Walk<'w> {
         }
         match (value_type.form(), value) {
             (_, Value::Null) | (Form::Any, _) => {}
-            (Form::String, Value::String(_))
+            (Form::Scalar, Value::String(_) | Value::Number(_) | Value::Bool(_))
+            | (Form::String, Value::String(_))
             | (Form::Number, Value::Number(_))
             | (Form::Boolean, Value::Bool(_)) => {}
             (Form::Map, Value::Object(map)) => {
@@ -151,6 +154,9 @@ impl<'w> Walk<'w> {
             (Form::Boolean, other) => {
                 self.push(place, format!("expected boolean, got &{{{}}}", GoValue(other)));
             }
+            (Form::Scalar, other) => {
+                self.push(place, format!("expected any scalar, got &{{{}}}", GoValue(other)));
+            }
             (Form::Map, other) => self.push(place, format!("expected map, got &{{{}}}", GoValue(other))),
             (Form::List, other) => self.push(place, format!("expected list, got &{{{}}}", GoValue(other))),
         }
@@ -168,20 +174,9 @@ impl<'w> Walk<'w> {
         let item_type = list_type.items();
         let mut seen: Vec<PathElement> = Vec::new();
         for (index, item) in items.iter().enumerate() {
-            if let ListShape::Map(keys) = &list
-                && let Some(key) = keys
-                    .iter()
-                    .find(|key| item.get(key.name).is_none() && key.default.is_none())
-                && item.is_object()
-            {
-                self.push(
-                    place,
-                    format!(
-                        "element {index}: associative list with keys has an element that omits key field {:?} (and doesn't have default value)",
-                        key.name
-                    ),
-                );
-                continue;
+            // Whatever has no place of its own ends the look at the list.
+            if let Some(why) = nameless(item, &list) {
+                return self.push(place, format!("element {index}: {why}"));
             }
             if let Some(element) = PathElement::of_item(item, &list) {
                 if seen.contains(&element) && !self.holds_unknown(item, &list) {
@@ -211,6 +206,36 @@ impl<'w> Walk<'w> {
     }
 }
 
+/// Why an item cannot be told apart from the others of its list.
+fn nameless(item: &Value, list: &ListShape<'_>) -> Option<String> {
+    match (list, item) {
+        (ListShape::Map(_), Value::Null) => {
+            Some("associative list with keys may not have a null element".to_owned())
+        }
+        (ListShape::Map(keys), Value::Object(_)) => {
+            let omits = |key: &Key<'_>| item.get(key.name).is_none() && key.default.is_none();
+            let names: Vec<String> = keys.iter().map(|key| format!("{:?}", key.name)).collect();
+            keys.iter().all(omits).then(|| {
+                format!(
+                    "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+                    names.join(" ")
+                )
+            })
+        }
+        (ListShape::Map(_), _) => Some("associative list with keys may not have non-map elements".to_owned()),
+        (ListShape::Set, Value::Object(_)) => {
+            Some("associative list without keys has an element that's a map type".to_owned())
+        }
+        (ListShape::Set, Value::Array(_)) => {
+            Some("not supported: associative list with lists as elements".to_owned())
+        }
+        (ListShape::Set, Value::Null) => {
+            Some("associative list without keys has an element that's an explicit null".to_owned())
+        }
+        _ => None,
+    }
+}
+
 impl<'a> Type<'a> {
     fn of(field_type: &'a FieldType) -> Type<'a> {
         match field_type {
@@ -227,7 +252,8 @@ impl<'a> Type<'a> {
                 FieldType::String | FieldType::Base64 | FieldType::Time => Form::String,
                 FieldType::Integer | FieldType::Number => Form::Number,
                 FieldType::Boolean => Form::Boolean,
-                FieldType::Quantity | FieldType::IntOrString | FieldType::Any => Form::Any,
+                FieldType::Quantity => Form::Scalar,
+                FieldType::IntOrString | FieldType::Any => Form::Any,
                 FieldType::List(_) => Form::List,
                 FieldType::Map(_) | FieldType::Struct(_) => Form::Map,
             },

@@ -1,23 +1,27 @@
 //! Deployments, ReplicaSets, StatefulSets, DaemonSets.
 
 use firstpass_object::{ObjectExt, selects};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Checker, Path, metadata, names, pod, storage};
+use super::selector::label_selector;
+use super::{Checker, Path, names, pod, storage};
 
 pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     let spec = &object["spec"];
     let path = Path::ROOT.field("spec");
     let kind = object.kind();
     for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
-        checker.non_negative(spec, &path, field);
+        // A StatefulSet keeps all revisions if it is asked for less than none.
+        if kind != "StatefulSet" || field != "revisionHistoryLimit" {
+            checker.non_negative(spec, &path, field);
+        }
     }
-    check_selector(checker, spec, &path, kind);
-    let check_template = match kind {
-        "StatefulSet" => pod::check_template_alone,
-        _ => pod::check_template,
-    };
-    check_template(checker, &spec["template"], &path.field("template"), &["Always"]);
+    let with_claims = (kind == "StatefulSet").then(|| with_claims(spec));
+    let template = with_claims.as_ref().unwrap_or(&spec["template"]);
+    // Of pods that nobody can select Kubernetes sees nothing.
+    if check_selector(checker, spec, &path, kind) {
+        pod::check_template(checker, template, &path.field("template"), &["Always"]);
+    }
     match kind {
         "Deployment" => deployment(checker, spec, &path),
         "StatefulSet" => stateful_set(checker, spec, &path),
@@ -34,72 +38,52 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     }
 }
 
-/// The selector must be there and select the workload's own pods.
-fn check_selector(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>, kind: &str) {
+/// The selector must be there and select the workload's own pods. Says whether it can be read.
+fn check_selector(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>, kind: &str) -> bool {
     let selector = &spec["selector"];
     let selector_path = path.field("selector");
+    if selector.is_string() {
+        return true;
+    }
     if !selector.is_object() {
         checker.required(selector_path, "");
-        return;
+    } else if !label_selector(checker, selector, &selector_path) {
+        let message = if kind == "StatefulSet" {
+            ""
+        } else {
+            "invalid label selector"
+        };
+        checker.invalid(selector_path, selector, message);
+        return false;
     }
-    label_selector(checker, selector, &selector_path);
     let is_empty = |field: &str| match &selector[field] {
         Value::Object(labels) => labels.is_empty(),
         Value::Array(expressions) => expressions.is_empty(),
         _ => true,
     };
-    if is_empty("matchLabels") && is_empty("matchExpressions") {
+    if selector.is_object() && is_empty("matchLabels") && is_empty("matchExpressions") {
         let message = format!("empty selector is invalid for {}", kind.to_lowercase());
         checker.invalid(selector_path, selector, message);
-        return;
+        return true;
     }
     let template = &spec["template"];
     let labels = &template["metadata"]["labels"];
-    if !checker.holds_unknown(selector) && !checker.holds_unknown(labels) && !selects(selector, template) {
-        let labels = if labels.is_null() {
-            "{}".to_owned()
-        } else {
-            labels.to_string()
-        };
+    let is_known = !checker.holds_unknown(selector) && !checker.holds_unknown(labels);
+    if is_known && (selector.is_null() || !selects(selector, template)) {
         checker.push(
             path.field("template").field("metadata").field("labels"),
             format!("Invalid value: {labels}: `selector` does not match template `labels`"),
         );
     }
-}
-
-/// Keys, values and operators of a label selector.
-pub(super) fn label_selector(checker: &mut Checker<'_>, selector: &Value, path: &Path<'_>) {
-    metadata::labels(checker, &selector["matchLabels"], &path.field("matchLabels"));
-    let expressions = path.field("matchExpressions");
-    for (index, expression) in selector.items_at(&["matchExpressions"]).iter().enumerate() {
-        let path = expressions.index(index);
-        let key = expression.text_at(&["key"]).unwrap_or_default();
-        checker.text(path.field("key"), key, names::qualified_name(key));
-        let has_values = !expression.items_at(&["values"]).is_empty();
-        match expression.text_at(&["operator"]).unwrap_or_default() {
-            "In" | "NotIn" if !has_values => {
-                checker.required(
-                    path.field("values"),
-                    "must be specified when `operator` is 'In' or 'NotIn'",
-                );
-            }
-            "Exists" | "DoesNotExist" if has_values => {
-                checker.forbidden(
-                    path.field("values"),
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                );
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => checker.invalid_text(path.field("operator"), other, "not a valid selector operator"),
-        }
-    }
+    true
 }
 
 fn deployment(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
     let strategy = &spec["strategy"];
     let strategy_path = path.field("strategy");
-    checker.field_one_of(strategy, &strategy_path, "type", &["Recreate", "RollingUpdate"]);
+    if let Some(kind) = strategy.text_at(&["type"]).filter(|kind| !kind.is_empty()) {
+        checker.one_of(&strategy_path, kind, &["Recreate", "RollingUpdate"]);
+    }
     let rolling = &strategy["rollingUpdate"];
     if strategy.text_at(&["type"]) == Some("Recreate") && rolling.is_object() {
         checker.forbidden(
@@ -120,9 +104,9 @@ fn deployment(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
             &strategy_path.field("rollingUpdate").field(field),
         );
     }
-    let seconds = |field: &str| spec.get(field).and_then(Value::as_i64);
-    if let Some(deadline) = seconds("progressDeadlineSeconds")
-        && deadline <= seconds("minReadySeconds").unwrap_or(0)
+    checker.non_negative(spec, path, "progressDeadlineSeconds");
+    if let Some(deadline) = checker.number(spec, "progressDeadlineSeconds")
+        && deadline <= checker.number(spec, "minReadySeconds").unwrap_or(0)
     {
         checker.invalid(
             path.field("progressDeadlineSeconds"),
@@ -130,6 +114,26 @@ fn deployment(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
             "must be greater than minReadySeconds",
         );
     }
+}
+
+/// The template of a StatefulSet with the volumes that its claim templates bring, as Kubernetes looks at it.
+fn with_claims(spec: &Value) -> Value {
+    let mut template = spec["template"].clone();
+    let claims: Vec<Value> = spec
+        .items_at(&["volumeClaimTemplates"])
+        .iter()
+        .map(|claim| {
+            let name = claim.name();
+            json!({"name": name, "persistentVolumeClaim": {"claimName": name}})
+        })
+        .collect();
+    let is_claimed = |volume: &Value| claims.iter().any(|claim| claim["name"] == volume["name"]);
+    let own = template.items_at(&["spec", "volumes"]).iter();
+    let own: Vec<Value> = own.filter(|volume| !is_claimed(volume)).cloned().collect();
+    if template["spec"].is_object() && !claims.is_empty() {
+        template["spec"]["volumes"] = claims.into_iter().chain(own).collect();
+    }
+    template
 }
 
 fn stateful_set(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
@@ -140,6 +144,24 @@ fn stateful_set(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
         &strategy,
         "type",
         &["OnDelete", "RollingUpdate"],
+    );
+    if let Some(name) = spec.text_at(&["serviceName"]).filter(|name| !name.is_empty()) {
+        checker.text(path.field("serviceName"), name, names::dns1123_label(name));
+    }
+    checker.non_negative(&spec["ordinals"], &path.field("ordinals"), "start");
+    let retention = path.field("persistentVolumeClaimRetentionPolicy");
+    for field in ["whenDeleted", "whenScaled"] {
+        checker.field_one_of(
+            &spec["persistentVolumeClaimRetentionPolicy"],
+            &retention,
+            field,
+            &["Retain", "Delete"],
+        );
+    }
+    checker.non_negative(
+        &spec["updateStrategy"]["rollingUpdate"],
+        &strategy.field("rollingUpdate"),
+        "partition",
     );
     let templates = path.field("volumeClaimTemplates");
     for (index, template) in spec.items_at(&["volumeClaimTemplates"]).iter().enumerate() {
