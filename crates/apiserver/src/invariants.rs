@@ -145,8 +145,12 @@ fn check_change(id: &ObjectId, before: &Value, after: &Value) {
     }
 }
 
-/// Every field that a manager is said to have applied is there.
+/// Every field that a manager is said to have applied is there, except for empty maps and lists of built-in kinds, which
+/// Go's types drop.
 fn check_owners(server: &ApiServer, id: &ObjectId, object: &Value) {
+    let is_custom = server
+        .resource(&id.group_kind())
+        .is_some_and(|resource| resource.crd.is_some());
     for manager in server
         .managers(id)
         .into_iter()
@@ -161,7 +165,9 @@ fn check_owners(server: &ApiServer, id: &ObjectId, object: &Value) {
             let fields_only = path.iter().all(|step| matches!(step, PathElement::Field(_)));
             // What `stringData` states ends up in `data`.
             let is_written_only = path.first().is_some_and(|step| step.to_string() == ".stringData");
-            if manager.operation == Operation::Apply && fields_only && !is_written_only {
+            let may_be_dropped =
+                !is_custom && matches!(path.last(), Some(PathElement::Field(name)) if name == "data");
+            if manager.operation == Operation::Apply && fields_only && !is_written_only && !may_be_dropped {
                 let mut value = Some(object);
                 for step in &path {
                     if let PathElement::Field(name) = step {

@@ -162,6 +162,8 @@ pub fn webhook(
         namespace_selector,
         object_selector: None,
         match_conditions: Vec::new(),
+        is_exact: false,
+        timeout_s: 10,
     })
 }
 

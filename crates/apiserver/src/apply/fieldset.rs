@@ -314,7 +314,13 @@ impl PathElement {
                     .iter()
                     .filter_map(|key| {
                         let value = item.get(key.name).or(key.default.as_ref())?;
-                        Some((EcoString::from(key.name), json_text(value)))
+                        let is_scalar = !value.is_object() && !value.is_array();
+                        let text = if is_scalar {
+                            json_text(value)
+                        } else {
+                            EcoString::new()
+                        };
+                        Some((EcoString::from(key.name), text))
                     })
                     .collect();
                 (!fields.is_empty()).then_some(PathElement::Key(fields))

@@ -104,7 +104,7 @@ pub(crate) fn remove_owned(value: &mut Value, gone: &FieldSet, kept_by: &[&Field
         let list = shape.list();
         match (element, &mut *value) {
             (PathElement::Field(name), Value::Object(fields)) => {
-                remove_field(fields, name, (member, below), &kept_below, shape.field(name));
+                remove_field(fields, name, below, &kept_below, shape.field(name));
             }
             (_, Value::Array(items)) => {
                 let position = items
@@ -125,11 +125,12 @@ pub(crate) fn remove_owned(value: &mut Value, gone: &FieldSet, kept_by: &[&Field
 fn remove_field(
     fields: &mut Map<String, Value>,
     name: &str,
-    (member, below): (bool, &FieldSet),
+    below: &FieldSet,
     kept_below: &[&FieldSet],
     shape: Shape<'_>,
 ) {
-    if member && kept_below.is_empty() {
+    // Defaults that nobody owns go along.
+    if kept_below.is_empty() {
         fields.remove(name);
         return;
     }
@@ -139,9 +140,7 @@ fn remove_field(
     if !is_empty(field) {
         return;
     }
-    if kept_below.is_empty() && !below.is_empty() {
-        fields.remove(name);
-    } else if !was_empty {
+    if !was_empty {
         // Somebody states the map or the list itself, and nothing in it is left: structured-merge-diff makes null of it.
         *field = Value::Null;
     }

@@ -104,6 +104,11 @@ impl Structural {
         Ok(structural)
     }
 
+    /// Reads a part of a schema.
+    pub(crate) fn read_below(schema: &Value) -> Result<Structural, String> {
+        Structural::read_at(schema, DEPTH_MAX)
+    }
+
     fn read_at(schema: &Value, depth: usize) -> Result<Structural, String> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err("the schema is nested too deep".to_owned());
@@ -175,6 +180,7 @@ impl Structural {
             has_rules,
             value_type: match schema.get("type") {
                 None | Some(Value::Null) => None,
+                Some(text) if text == "" => None,
                 Some(text) => Some(ValueType::read(text.as_str().unwrap_or_default())?),
             },
             nullable: flag("nullable"),

@@ -7,6 +7,7 @@ use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId};
 use serde_json::{Map, Value, json};
 
 use super::persist::metadata_mut;
+use super::policies::Judged;
 use super::{ApiServer, in_version};
 use crate::apply::{
     FieldSet, Manager, Managers, Operation, PathElement, Shape, compare, holds, merge, remove_owned,
@@ -107,7 +108,15 @@ impl ApiServer {
             && last.as_deref() == Some(&fields)
             && holds(&live.object, &config, shape)
         {
-            self.check_webhooks(&resource, &id, &live.object, "UPDATE")?;
+            let judged = Judged {
+                resource: &resource,
+                id: &id,
+                object: &live.object,
+                old: &live.object,
+                operation: "UPDATE",
+            };
+            self.check_mutating(&judged)?;
+            self.check_validating(&judged)?;
             return Ok(Planned {
                 stored: (**live).clone(),
                 outcome: Outcome::Unchanged,
@@ -132,7 +141,7 @@ impl ApiServer {
             }
         }
         if resource.crd.is_none() {
-            crate::defaults::without_nulls(&mut merged);
+            crate::defaults::as_go_keeps_it(&mut merged);
         }
         if let Some(live) = &live
             && managers
@@ -182,9 +191,17 @@ impl ApiServer {
                 }
                 self.start_metadata(resource, &id, &mut object);
                 self.set_defaults(&mut object, true);
-                self.check_webhooks(resource, &id, &object, "CREATE")?;
+                let judged = Judged {
+                    resource,
+                    id: &id,
+                    object: &object,
+                    old: &Value::Null,
+                    operation: "CREATE",
+                };
+                self.check_mutating(&judged)?;
                 let mut unread = Vec::new();
                 self.validate_write(resource, None, &object, unknown_tokens, &mut unread)?;
+                self.check_validating(&judged)?;
                 let stored = Stored {
                     id: Arc::new(id),
                     object: Arc::new(object),
@@ -198,13 +215,24 @@ impl ApiServer {
             }
             Some(live) => {
                 keep_metadata(&mut object, &live.object);
+                if id.is("", "Service") {
+                    super::defaults::keep_addresses(&mut object, &live.object);
+                }
                 self.set_defaults(&mut object, false);
-                if resource.has_generation && wanted_differs(resource, &live.object, &object) {
+                let differs = wanted_differs(resource, &live.object, &object)
+                    && (resource.crd.is_some() || wanted_differs_in_full(resource, &live.object, &object));
+                if !differs {
+                    // Who writes defaults out changes nothing.
+                    keep_wanted(&mut object, resource, &live.object);
+                }
+                // The generation of a PriorityClass stays what it was.
+                let moves = resource.has_generation && resource.kind != "PriorityClass";
+                if moves && (differs || raises_generation(resource, &live.object, &object)) {
                     let metadata = metadata_mut(&mut object);
                     let generation = metadata.get("generation").and_then(Value::as_u64).unwrap_or(0);
                     metadata.insert("generation".to_owned(), Value::from(generation + 1));
                 }
-                self.check_webhooks(resource, &id, &object, "UPDATE")?;
+                self.check_mutating(&judged_update(resource, &id, &object, &live.object))?;
                 // The version that an object is written in is no part of it.
                 let written_in = object["apiVersion"].take();
                 object["apiVersion"] = live.object["apiVersion"].clone();
@@ -215,6 +243,7 @@ impl ApiServer {
                     self.validate_write(resource, Some(&live.object), &object, unknown_tokens, &mut unread)?;
                     object["apiVersion"] = stored_in;
                 }
+                self.check_validating(&judged_update(resource, &id, &object, &live.object))?;
                 let outcome = if same && managers.same_as(&live.managers) {
                     Outcome::Unchanged
                 } else {
@@ -275,6 +304,7 @@ impl ApiServer {
             errors.into_iter().filter(|error| !is_status(error)).collect()
         };
         if let Some(old) = old {
+            errors.extend(new_finalizers(old, object));
             errors.extend(check_update(old, object, unknown_tokens));
         }
         if errors.is_empty() {
@@ -302,6 +332,41 @@ impl ApiServer {
     }
 }
 
+/// What is being deleted takes no more finalizers.
+fn new_finalizers(old: &Value, object: &Value) -> Option<FieldError> {
+    old.text_at(&["metadata", "deletionTimestamp"])?;
+    let before = old.items_at(&["metadata", "finalizers"]);
+    let now = object.items_at(&["metadata", "finalizers"]).iter();
+    let mut new: Vec<String> = now
+        .filter(|name| !before.contains(name))
+        .map(ToString::to_string)
+        .collect();
+    new.sort();
+    (!new.is_empty()).then(|| FieldError {
+        path: "metadata.finalizers".to_owned(),
+        message: format!(
+            "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            new.join(", ")
+        ),
+        class: ErrorClass::Invalid,
+    })
+}
+
+fn judged_update<'a>(
+    resource: &'a Resource,
+    id: &'a ObjectId,
+    object: &'a Value,
+    old: &'a Value,
+) -> Judged<'a> {
+    Judged {
+        resource,
+        id,
+        object,
+        old,
+        operation: "UPDATE",
+    }
+}
+
 /// How the fields of an object merge.
 pub(super) fn shape_of<'a>(gvk: &GroupVersionKind, schema: Option<&'a Structural>) -> Shape<'a> {
     match schema {
@@ -320,6 +385,38 @@ fn keep_metadata(object: &mut Value, live: &Value) {
             None => metadata.remove(*field),
         };
     }
+}
+
+/// The same with all defaults filled in.
+fn wanted_differs_in_full(resource: &Resource, old: &Value, new: &Value) -> bool {
+    let (mut old, mut new) = (old.clone(), new.clone());
+    crate::defaults::complete(&mut old);
+    crate::defaults::complete(&mut new);
+    wanted_differs(resource, &old, &new)
+}
+
+/// Puts back what is wanted as it is stored.
+fn keep_wanted(object: &mut Value, resource: &Resource, live: &Value) {
+    let (Value::Object(fields), Value::Object(live)) = (object, live) else {
+        return;
+    };
+    let is_kept = |name: &str| {
+        !matches!(name, "apiVersion" | "kind" | "metadata") && !(resource.has_status && name == "status")
+    };
+    fields.retain(|name, _| !is_kept(name));
+    for (name, field) in live.iter().filter(|(name, _)| is_kept(name)) {
+        fields.insert(name.clone(), field.clone());
+    }
+}
+
+/// Kinds whose metadata takes part in what is wanted.
+fn raises_generation(resource: &Resource, old: &Value, new: &Value) -> bool {
+    let field = match (resource.group.as_str(), resource.kind.as_str()) {
+        ("apps", "Deployment") => "annotations",
+        ("discovery.k8s.io", "EndpointSlice") => "labels",
+        _ => return false,
+    };
+    old.at(&["metadata", field]) != new.at(&["metadata", field])
 }
 
 /// Whether anything but metadata and (where it is a subresource) status differs.

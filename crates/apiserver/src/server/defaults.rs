@@ -70,3 +70,28 @@ impl ApiServer {
         }
     }
 }
+
+/// What was given to a Service stays with it, unless it says otherwise; a port for health checks goes when nobody needs it.
+pub(super) fn keep_addresses(object: &mut Value, live: &Value) {
+    let is_external = |object: &Value| object.text_at(&["spec", "type"]) == Some("ExternalName");
+    let is_open = object
+        .text_at(&["spec", "clusterIP"])
+        .unwrap_or_default()
+        .is_empty();
+    if is_open
+        && !is_external(object)
+        && !is_external(live)
+        && let Some(address) = live.at(&["spec", "clusterIP"])
+    {
+        object["spec"]["clusterIP"] = address.clone();
+    }
+    let needs_health_port = object.text_at(&["spec", "type"]) == Some("LoadBalancer")
+        && object.text_at(&["spec", "externalTrafficPolicy"]) == Some("Local");
+    let port = object.at(&["spec", "healthCheckNodePort"]);
+    if !needs_health_port
+        && port == live.at(&["spec", "healthCheckNodePort"])
+        && let Some(Value::Object(spec)) = object.get_mut("spec")
+    {
+        spec.remove("healthCheckNodePort");
+    }
+}

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use firstpass_object::{ObjectExt, ObjectId, group_of};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
 use serde_json::Value;
 
 use super::persist::{metadata_mut, owner_uids};
+use super::policies::Judged;
 use super::{ApiServer, timers::Timer};
 use crate::error::{ApiError, Reason};
 use crate::request::{Propagation, Response, Target};
@@ -41,6 +42,15 @@ impl ApiServer {
             );
             return Err(ApiError::new(409, Reason::Conflict, message));
         }
+        let judged = Judged {
+            resource: &resource,
+            id: &id,
+            object: &Value::Null,
+            old: &stored.object,
+            operation: "DELETE",
+        };
+        self.check_mutating(&judged)?;
+        self.check_validating(&judged)?;
         if resource.is_namespaced() || !is_protected_namespace(&id) {
             self.delete_object(&id, propagation, by);
         } else {
@@ -175,7 +185,9 @@ impl ApiServer {
         let Some(object) = self.object(id).cloned() else {
             return;
         };
-        if owner_uids(&object).next().is_some() && !self.any_owner_exists(id, &object) {
+        // A cluster-wide object cannot have an owner in a namespace, and is left alone.
+        let is_lost = id.namespace.is_none() && self.names_a_namespaced_owner(&object);
+        if owner_uids(&object).next().is_some() && !is_lost && !self.any_owner_exists(id, &object) {
             self.delete_object(id, Propagation::Background, &Arc::from(GARBAGE_COLLECTOR));
         }
     }
@@ -228,9 +240,24 @@ impl ApiServer {
             let metadata = metadata_mut(Arc::make_mut(&mut next.object));
             if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
                 owners.retain(|owner| owner.text_at(&["uid"]) != Some(uid));
+                if owners.is_empty() {
+                    metadata.remove("ownerReferences");
+                }
             }
             self.persist(next, &Arc::from(GARBAGE_COLLECTOR));
         }
+    }
+
+    fn names_a_namespaced_owner(&self, object: &Value) -> bool {
+        object
+            .items_at(&["metadata", "ownerReferences"])
+            .iter()
+            .any(|owner| {
+                let text = |field: &str| owner.text_at(&[field]).unwrap_or_default();
+                let kind = GroupKind::new(group_of(text("apiVersion")), text("kind"));
+                self.resource(&kind)
+                    .is_some_and(|resource| resource.is_namespaced())
+            })
     }
 
     fn any_owner_exists(&self, id: &ObjectId, object: &Value) -> bool {

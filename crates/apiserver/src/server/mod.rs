@@ -7,6 +7,7 @@ mod defaults;
 mod delete;
 mod namespaces;
 mod persist;
+mod policies;
 mod timers;
 mod update;
 mod webhooks;

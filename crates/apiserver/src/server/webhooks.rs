@@ -4,13 +4,16 @@
 
 use std::sync::Arc;
 
-use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId, group_of, selects};
+use firstpass_object::{GroupKind, GroupVersionKind, ObjectExt, ObjectId, group_of, selects, version_of};
 use serde_json::{Value, json};
 
 use super::ApiServer;
+use super::policies::Judged;
 use crate::cel::{Expression, Library, Variable};
 use crate::discovery::Resource;
 use crate::error::{ApiError, Cause, Reason};
+
+const GROUP: &str = "admissionregistration.k8s.io";
 
 /// A webhook as it is registered.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,10 @@ pub struct Webhook {
     pub object_selector: Option<Value>,
     /// The expressions of `matchConditions`: the webhook is asked only if all are true.
     pub match_conditions: Vec<String>,
+    /// Whether its rules mean their API versions alone, and not the same objects in others (`matchPolicy: Exact`).
+    pub is_exact: bool,
+    /// `timeoutSeconds`.
+    pub timeout_s: u64,
 }
 
 impl ApiServer {
@@ -74,27 +81,45 @@ impl ApiServer {
         self.serving.contains(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Calls the webhooks that a request concerns: mutating ones first, each kind by configuration name.
-    pub(super) fn check_webhooks(
-        &self,
-        resource: &Resource,
-        id: &ObjectId,
-        object: &Value,
-        operation: &str,
-    ) -> Result<(), ApiError> {
+    /// What happens to a request before it is looked at: the mutating webhooks, by configuration name.
+    pub(super) fn check_mutating(&self, judged: &Judged<'_>) -> Result<(), ApiError> {
         // Webhooks are not asked about webhook configurations, or nobody could repair one.
-        if resource.group == "admissionregistration.k8s.io" {
+        if judged.resource.group == GROUP {
             return Ok(());
         }
-        for webhook in self.active_webhooks() {
+        let registered = self.webhooks.values().cloned();
+        self.call_all(
+            self.configured("MutatingWebhookConfiguration")
+                .into_iter()
+                .chain(registered),
+            judged,
+        )
+    }
+
+    /// What happens to a request that is right in itself: policies, then the validating webhooks.
+    pub(super) fn check_validating(&self, judged: &Judged<'_>) -> Result<(), ApiError> {
+        if judged.resource.group == GROUP {
+            return Ok(());
+        }
+        self.check_policies(judged)?;
+        self.call_all(self.configured("ValidatingWebhookConfiguration"), judged)
+    }
+
+    fn call_all(
+        &self,
+        webhooks: impl IntoIterator<Item = Webhook>,
+        judged: &Judged<'_>,
+    ) -> Result<(), ApiError> {
+        let object = judged.shown();
+        for webhook in webhooks {
             let Some((namespace, name)) = &webhook.service else {
                 continue;
             };
             if webhook.fails_closed
                 && !self.is_service_serving(namespace, name)
-                && webhook.concerns(resource, object, operation)
-                && self.selectors_match(&webhook, id, object)
-                && self.conditions_match(&webhook, resource, id, object, operation)
+                && webhook.concerns(judged.resource, object, judged.operation)
+                && self.selectors_match(&webhook, judged.id, object)
+                && conditions_match(&webhook, judged)?
             {
                 return Err(self.unreachable(&webhook, namespace, name));
             }
@@ -103,26 +128,32 @@ impl ApiServer {
     }
 
     fn active_webhooks(&self) -> Vec<Webhook> {
-        let configured = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
-            .into_iter()
-            .flat_map(|kind| {
-                let kind = firstpass_object::GroupKind::new("admissionregistration.k8s.io", kind);
-                self.objects(&kind, None)
-                    .flat_map(|(_, configuration)| configuration.items_at(&["webhooks"]).iter())
-                    .map(Webhook::read)
-                    .collect::<Vec<_>>()
-            });
-        configured.chain(self.webhooks.values().cloned()).collect()
+        let mut active = self.configured("MutatingWebhookConfiguration");
+        active.extend(self.configured("ValidatingWebhookConfiguration"));
+        active.extend(self.webhooks.values().cloned());
+        active
     }
 
-    fn selectors_match(&self, webhook: &Webhook, id: &ObjectId, object: &Value) -> bool {
-        let namespace_object = match &id.namespace {
+    fn configured(&self, kind: &str) -> Vec<Webhook> {
+        self.objects(&GroupKind::new(GROUP, kind), None)
+            .flat_map(|(_, configuration)| configuration.items_at(&["webhooks"]).iter())
+            .map(Webhook::read)
+            .collect()
+    }
+
+    /// The namespace that selectors look at: that of the object, or the object itself if it is one.
+    pub(super) fn namespace_of<'a>(&'a self, id: &ObjectId, object: &'a Value) -> Option<&'a Value> {
+        match &id.namespace {
             Some(namespace) => self
                 .object(&super::namespaces::namespace_id(namespace))
                 .map(|namespace| &**namespace),
             None if id.is("", "Namespace") => Some(object),
             None => None,
-        };
+        }
+    }
+
+    fn selectors_match(&self, webhook: &Webhook, id: &ObjectId, object: &Value) -> bool {
+        let namespace_object = self.namespace_of(id, object);
         let namespace_matches = match (&webhook.namespace_selector, namespace_object) {
             (Some(selector), Some(namespace)) => selects(selector, namespace),
             _ => true,
@@ -132,47 +163,6 @@ impl ApiServer {
             .as_ref()
             .is_none_or(|selector| selects(selector, object));
         namespace_matches && object_matches
-    }
-
-    /// Whether the match conditions of a webhook are all true. One that cannot be evaluated here is taken to be false: what
-    /// nobody can judge refuses nothing.
-    fn conditions_match(
-        &self,
-        webhook: &Webhook,
-        resource: &Resource,
-        id: &ObjectId,
-        object: &Value,
-        operation: &str,
-    ) -> bool {
-        if webhook.match_conditions.is_empty() {
-            return true;
-        }
-        let gvk = object.gvk();
-        let request = json!({
-            "operation": operation,
-            "name": id.name,
-            "namespace": id.namespace.as_deref().unwrap_or_default(),
-            "dryRun": false,
-            "subResource": "",
-            "kind": {"group": gvk.group, "version": gvk.version, "kind": gvk.kind},
-            "resource": {"group": gvk.group, "version": gvk.version, "resource": resource.plural},
-            "userInfo": {
-                "username": "system:serviceaccount:flux-system:kustomize-controller",
-                "groups": [
-                    "system:serviceaccounts", "system:serviceaccounts:flux-system", "system:authenticated",
-                ],
-            },
-        });
-        let old = self.object(id).map_or(&Value::Null, |old| &**old);
-        webhook.match_conditions.iter().all(|condition| {
-            let variables = [
-                ("object", Variable::Json(object)),
-                ("oldObject", Variable::Json(old)),
-                ("request", Variable::Json(&request)),
-            ];
-            Expression::compile(condition, Library::Kubernetes)
-                .is_ok_and(|expression| expression.is_true(&variables) == Ok(true))
-        })
     }
 
     /// Whether objects of a custom kind can be had in a version: another than the stored one may take a webhook.
@@ -198,9 +188,10 @@ impl ApiServer {
 
     fn unreachable(&self, webhook: &Webhook, namespace: &str, name: &str) -> ApiError {
         let message = format!(
-            "Internal error occurred: failed calling webhook \"{}\": failed to call webhook: Post \"https://{name}.{namespace}.svc:443{}?timeout=10s\": {}",
+            "Internal error occurred: failed calling webhook \"{}\": failed to call webhook: Post \"https://{name}.{namespace}.svc:443{}?timeout={}s\": {}",
             webhook.name,
             webhook.path,
+            webhook.timeout_s,
             self.why_unreachable(namespace, name)
         );
         ApiError::new(500, Reason::InternalError, message).because(Cause::WebhookUnreachable)
@@ -239,11 +230,30 @@ impl Webhook {
                 .iter()
                 .filter_map(|condition| condition.text_at(&["expression"]).map(str::to_owned))
                 .collect(),
+            is_exact: webhook.text_at(&["matchPolicy"]) == Some("Exact"),
+            timeout_s: webhook
+                .at(&["timeoutSeconds"])
+                .and_then(Value::as_u64)
+                .unwrap_or(10),
         }
     }
 
     /// Whether its rules name the request.
     fn concerns(&self, resource: &Resource, object: &Value, operation: &str) -> bool {
+        Rules(&self.rules).are_about(resource, object, operation, self.is_exact)
+    }
+}
+
+/// The rules of a webhook or of a policy.
+pub(super) struct Rules<'a>(pub(super) &'a [Value]);
+
+impl Rules<'_> {
+    /// Whether one of the rules names the request, in whatever version.
+    pub(super) fn concern(&self, resource: &Resource, object: &Value, operation: &str) -> bool {
+        self.are_about(resource, object, operation, false)
+    }
+
+    fn are_about(&self, resource: &Resource, object: &Value, operation: &str, is_exact: bool) -> bool {
         let names = |rule: &Value, field: &str, wanted: &str| {
             rule.items_at(&[field])
                 .iter()
@@ -251,21 +261,93 @@ impl Webhook {
                 .any(|name| name == "*" || name == "*/*" || name == wanted)
         };
         let api_version = object.api_version();
-        self.rules.iter().any(|rule| {
+        self.0.iter().any(|rule| {
             let scope_fits = match rule.text_at(&["scope"]) {
                 Some("Cluster") => !resource.is_namespaced(),
                 Some("Namespaced") => resource.is_namespaced(),
                 _ => true,
             };
-            let version_fits = resource
-                .versions
-                .iter()
-                .any(|version| names(rule, "apiVersions", version));
+            let version_fits = if is_exact {
+                names(rule, "apiVersions", version_of(api_version))
+            } else {
+                resource
+                    .versions
+                    .iter()
+                    .any(|version| names(rule, "apiVersions", version))
+            };
+            let listed = rule.items_at(&["resourceNames"]);
+            let name_fits = listed.is_empty() || listed.iter().any(|name| name == object.name());
             scope_fits
                 && version_fits
+                && name_fits
                 && names(rule, "operations", operation)
                 && names(rule, "apiGroups", group_of(api_version))
                 && names(rule, "resources", &resource.plural)
         })
     }
+}
+
+impl<'a> Judged<'a> {
+    /// The object, or that which a deletion is about.
+    pub(super) fn shown(&self) -> &'a Value {
+        if self.object.is_null() {
+            self.old
+        } else {
+            self.object
+        }
+    }
+}
+
+/// The request as expressions see it.
+pub(super) fn request_of(judged: &Judged<'_>) -> Value {
+    let gvk = judged.shown().gvk();
+    json!({
+        "operation": judged.operation,
+        "name": judged.id.name,
+        "namespace": judged.id.namespace.as_deref().unwrap_or_default(),
+        "dryRun": false,
+        "subResource": "",
+        "kind": {"group": gvk.group, "version": gvk.version, "kind": gvk.kind},
+        "resource": {"group": gvk.group, "version": gvk.version, "resource": judged.resource.plural},
+        "userInfo": {
+            "username": "system:serviceaccount:flux-system:kustomize-controller",
+            "groups": [
+                "system:serviceaccounts", "system:serviceaccounts:flux-system", "system:authenticated",
+            ],
+        },
+    })
+}
+
+/// Whether the match conditions of a webhook are all true. One that fails on the object refuses the request; one that
+/// cannot be evaluated here is taken to be false: what nobody can judge refuses nothing.
+fn conditions_match(webhook: &Webhook, judged: &Judged<'_>) -> Result<bool, ApiError> {
+    if webhook.match_conditions.is_empty() {
+        return Ok(true);
+    }
+    let request = request_of(judged);
+    for condition in &webhook.match_conditions {
+        let variables = [
+            ("object", Variable::Json(judged.object)),
+            ("oldObject", Variable::Json(judged.old)),
+            ("request", Variable::Json(&request)),
+        ];
+        let said = Expression::compile(condition, Library::Kubernetes)
+            .and_then(|expression| expression.is_true(&variables));
+        match said {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                let Some(key) = error.strip_prefix("No such key: ") else {
+                    return Ok(false);
+                };
+                let message = format!(
+                    "{} \"{}\" is forbidden: expression '{condition}' resulted in error: no such key: {key}",
+                    judged.resource.group_resource(),
+                    judged.id.name
+                );
+                return Err(ApiError::new(403, Reason::Forbidden, message));
+            }
+        }
+    }
+    Ok(true)
 }

@@ -153,7 +153,8 @@ fn env(checker: &mut Checker<'_>, env: &Value, path: &Path<'_>) {
             ),
             [source_name @ ("configMapKeyRef" | "secretKeyRef")] => {
                 let path = path.field(source_name);
-                object_name(checker, &source[*source_name], &path);
+                let name = source[*source_name].text_at(&["name"]).unwrap_or_default();
+                checker.text(path.field("name"), name, names::dns1123_subdomain(name));
                 if let Some(key) = checker.required_text(&source[*source_name], &path, "key") {
                     checker.text(path.field("key"), key, names::config_key(key));
                 }
@@ -234,10 +235,10 @@ fn mounts(checker: &mut Checker<'_>, mounts: &Value, list: &Path<'_>, pod: &PodF
     let mut paths = BTreeSet::new();
     for (index, mount) in mounts.as_array().into_iter().flatten().enumerate() {
         let path = list.index(index);
-        if let Some(name) = checker.required_text(mount, &path, "name")
-            && !pod.volumes.contains(name)
-            && !pod.volumes.iter().any(|volume| checker.is_unknown(volume))
-        {
+        checker.required_text(mount, &path, "name");
+        let name = mount.text_at(&["name"]).unwrap_or_default();
+        let is_known = !pod.volumes.iter().any(|volume| checker.is_unknown(volume));
+        if is_known && !pod.volumes.contains(name) {
             checker.not_found(path.field("name"), name);
         }
         if let Some(mount_path) = checker.required_text(mount, &path, "mountPath")

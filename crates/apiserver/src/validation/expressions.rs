@@ -120,7 +120,21 @@ fn check_rule(
     match expression.is_true(&variables(rule.optional_old_self)) {
         Ok(true) => return,
         Ok(false) => {}
-        Err(error) => return fail(error),
+        Err(error) => {
+            // What holds for all items, or for one, may hold in spite of an error in one of them.
+            let macros = [".all(", ".exists(", ".exists_one(", ".filter(", ".map("];
+            let is_plain = !macros.iter().any(|name| rule.expression.contains(name));
+            let Some(key) = error.strip_prefix("No such key: ").filter(|_| is_plain) else {
+                return fail(error);
+            };
+            let detail = format!("no such key: {key} evaluating rule: {}", rule.described());
+            let shown = match value {
+                Value::Object(_) => "\"object\"".to_owned(),
+                Value::Array(_) => "\"array\"".to_owned(),
+                scalar => scalar.to_string(),
+            };
+            return checker.push(&path, format!("Invalid value: {shown}: {detail}"));
+        }
     }
     // What was there before and has not changed is let through.
     if !is_transition && old == Some(value) {

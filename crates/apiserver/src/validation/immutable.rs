@@ -9,9 +9,19 @@ use crate::crd::SKETCH;
 
 /// Everything that an update of a built-in object must not change but does.
 pub(crate) fn check_update(old: &Value, new: &Value, unknown_tokens: &[String]) -> Vec<FieldError> {
+    // What is a default whether it is written out or not is no change.
+    let shown = new;
+    let (mut old, mut new) = (old.clone(), new.clone());
+    crate::defaults::complete(&mut old);
+    if new.kind() == "Pod" {
+        keep_pull_policies(&old, &mut new);
+    }
+    crate::defaults::complete(&mut new);
+    let (old, new) = (&old, &new);
     let mut update = Update {
         old,
         new,
+        shown,
         checker: Checker::new(0, unknown_tokens),
     };
     let gvk = new.gvk();
@@ -55,9 +65,30 @@ pub(crate) fn check_update(old: &Value, new: &Value, unknown_tokens: &[String]) 
     update.checker.into_errors()
 }
 
+/// The default of a pull policy follows from the first image, and stays when another one comes.
+fn keep_pull_policies(old: &Value, new: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        let containers = new["spec"].get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            let before = old.items_at(&["spec", list]);
+            let before = before
+                .iter()
+                .find(|before| Some(&before["name"]) == container.get("name"));
+            if let Some(policy) = before.and_then(|before| before.get("imagePullPolicy"))
+                && !container.contains_key("imagePullPolicy")
+            {
+                container.insert("imagePullPolicy".to_owned(), policy.clone());
+            }
+        }
+    }
+}
+
 struct Update<'a> {
+    /// Both with all defaults.
     old: &'a Value,
     new: &'a Value,
+    /// The new one as it was written.
+    shown: &'a Value,
     checker: Checker<'a>,
 }
 
@@ -84,7 +115,7 @@ impl Update<'_> {
 
     fn fixed_because(&mut self, path: &[&str], why: &str) {
         if self.changed(path) {
-            let value = self.new.at(path).unwrap_or(&Value::Null);
+            let value = self.shown.at(path).unwrap_or(&Value::Null);
             self.checker
                 .push(path.join("."), format!("Invalid value: {value}: {why}"));
         }
@@ -118,6 +149,15 @@ impl Update<'_> {
                             "nodeSelector" | "tolerations" | "affinity" | "schedulingGates"
                         )
                     });
+                    for list in ["containers", "initContainers"] {
+                        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+                        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+                            container.remove("resources");
+                        }
+                    }
+                }
+                if let Value::Object(fields) = &mut template {
+                    fields.retain(|_, part| part.as_object().is_none_or(|part| !part.is_empty()));
                 }
                 template
             };
@@ -150,10 +190,19 @@ impl Update<'_> {
     }
 
     fn claim(&mut self) {
-        let strip = |object: &Value, other: &Value| {
+        let is_bound = self.old.text_at(&["status", "phase"]) == Some("Bound");
+        let strip = |object: &Value| {
             let mut spec = object["spec"].as_object().cloned().unwrap_or_default();
-            let before = &other["spec"];
-            spec.remove("volumeAttributesClassName");
+            let before = &self.old["spec"];
+            if is_bound {
+                spec.remove("volumeAttributesClassName");
+            }
+            // A source that is no longer stated is still there under its other name.
+            for field in ["dataSource", "dataSourceRef"] {
+                if self.new["spec"].get(field).is_none() {
+                    spec.remove(field);
+                }
+            }
             // What was left open may be filled in later: the volume by the binder, the class by a new default.
             for field in ["volumeName", "storageClassName", "volumeMode"] {
                 if before.get(field).is_none() {
@@ -168,7 +217,6 @@ impl Update<'_> {
             }
             spec
         };
-        let is_bound = self.old.text_at(&["status", "phase"]) == Some("Bound");
         let storage = ["spec", "resources", "requests", "storage"];
         let amount = |object: &Value| {
             object
@@ -177,7 +225,7 @@ impl Update<'_> {
         };
         let (before, after) = (amount(self.old), amount(self.new));
         let is_unknown = self.checker.holds_unknown(&self.new["spec"]);
-        let other_changed = strip(self.old, self.new) != strip(self.new, self.old);
+        let other_changed = strip(self.old) != strip(self.new);
         if !is_unknown && (other_changed || (!is_bound && before != after)) {
             self.checker.forbidden(
                 "spec",
@@ -258,11 +306,7 @@ impl Update<'_> {
                 }
             }
             if let Value::Object(fields) = &mut spec {
-                for field in [
-                    "activeDeadlineSeconds",
-                    "tolerations",
-                    "terminationGracePeriodSeconds",
-                ] {
+                for field in ["activeDeadlineSeconds", "tolerations"] {
                     fields.remove(field);
                 }
                 if object["spec"].get("nodeName").is_some() {
@@ -271,9 +315,49 @@ impl Update<'_> {
             }
             spec
         };
+        let spec = Path::ROOT.field("spec");
+        for list in ["containers", "initContainers"] {
+            let count = |object: &Value| object.items_at(&["spec", list]).len();
+            if count(self.old) != count(self.new) {
+                let message = "pod updates may not add or remove containers";
+                return self.checker.forbidden(spec.field(list), message);
+            }
+        }
+        let plain = |toleration: &Value| {
+            let mut toleration = toleration.clone();
+            if let Value::Object(fields) = &mut toleration {
+                fields.remove("tolerationSeconds");
+            }
+            toleration
+        };
+        let now: Vec<Value> = self
+            .new
+            .items_at(&["spec", "tolerations"])
+            .iter()
+            .map(plain)
+            .collect();
+        let mut before = self.old.items_at(&["spec", "tolerations"]).iter().map(plain);
+        if before.any(|toleration| !now.contains(&toleration)) {
+            let message = "existing toleration can not be modified except its tolerationSeconds";
+            self.checker.forbidden(spec.field("tolerations"), message);
+        }
+        let deadline = |object: &Value| object["spec"]["activeDeadlineSeconds"].as_i64();
+        match (deadline(self.old), deadline(self.new)) {
+            (Some(_), None) => {
+                let message = "must not update from a positive integer to nil value";
+                self.checker
+                    .invalid(spec.field("activeDeadlineSeconds"), &Value::Null, message);
+            }
+            (Some(before), Some(now)) if now > before => {
+                let message = "must be less than or equal to previous value";
+                self.checker
+                    .invalid(spec.field("activeDeadlineSeconds"), &Value::from(now), message);
+            }
+            _ => {}
+        }
         if strip(self.old) != strip(self.new) && !self.checker.holds_unknown(&self.new["spec"]) {
             self.checker.forbidden(
-                Path::ROOT.field("spec"),
+                spec,
                 "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
             );
         }

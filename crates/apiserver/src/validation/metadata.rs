@@ -53,6 +53,24 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
         }
     }
     let owners = path.field("ownerReferences");
+    let references = object.items_at(&["metadata", "ownerReferences"]);
+    let controllers: Vec<String> = references
+        .iter()
+        .filter(|owner| owner.get("controller") == Some(&Value::Bool(true)))
+        .map(|owner| {
+            let text = |field: &str| owner.text_at(&[field]).unwrap_or_default();
+            format!("{}/{}", text("kind"), text("name"))
+        })
+        .collect();
+    if let [first, second, ..] = controllers.as_slice() {
+        checker.invalid(
+            owners,
+            &object["metadata"]["ownerReferences"],
+            format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+            ),
+        );
+    }
     for (index, owner) in object
         .items_at(&["metadata", "ownerReferences"])
         .iter()
@@ -85,7 +103,11 @@ fn check_name(checker: &mut Checker<'_>, object: &Value, metadata: &Path<'_>) {
     }
     let gvk = object.gvk();
     let messages = match (gvk.group.as_str(), gvk.kind.as_str()) {
-        ("", "Service") => names::dns1035_label(name),
+        ("", "Service") if checker.minor < 36 => names::dns1035_label(name),
+        ("", "Service") => names::dns1123_label(name),
+        // Kubernetes forgets to look at this one.
+        ("policy", "PodDisruptionBudget") => Vec::new(),
+        ("apiregistration.k8s.io", "APIService") => names::path_segment(name),
         ("", "Namespace") | ("apps", "StatefulSet") => names::dns1123_label(name),
         ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "flowcontrol.apiserver.k8s.io", _) => {
             names::path_segment(name)

@@ -9,15 +9,19 @@
 //! first three stages.
 
 mod admissionregistration;
+mod apiregistration;
 mod autoscaling;
 mod batch;
 mod checker;
 mod containers;
 mod crd;
+mod crd_schema;
 mod decode;
+mod endpoints;
 mod expressions;
 mod flux;
 mod immutable;
+mod limits;
 mod metadata;
 pub(crate) mod names;
 mod network;
@@ -28,6 +32,7 @@ mod probes;
 mod rbac;
 mod security;
 mod selector;
+mod service;
 mod storage;
 mod structural;
 mod typed;
@@ -104,22 +109,31 @@ pub(crate) fn validate_builtin(object: &Value, minor: u16, unknown_tokens: &[Str
     let gvk = object.gvk();
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "Pod") => pod::check_pod(&mut checker, object),
-        ("", "Service") => network::check_service(&mut checker, object),
+        ("", "Service") => service::check(&mut checker, object),
+        ("", "Namespace") => policy::check_namespace(&mut checker, object),
+        ("", "Endpoints") => endpoints::check_endpoints(&mut checker, object),
         ("", "ConfigMap") => storage::check_config_map(&mut checker, object),
         ("", "Secret") => storage::check_secret(&mut checker, object),
         ("", "PersistentVolumeClaim") => storage::check_claim(&mut checker, &object["spec"], spec),
         ("", "PersistentVolume") => storage::check_volume(&mut checker, object),
-        ("", "LimitRange" | "ResourceQuota") => policy::check_limits(&mut checker, object),
+        ("", "LimitRange") => limits::check_range(&mut checker, object),
+        ("", "ResourceQuota") => limits::check_quota(&mut checker, object),
         ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => {
             workloads::check(&mut checker, object);
         }
         ("batch", "Job") => batch::check_job_spec(&mut checker, &object["spec"], spec),
         ("batch", "CronJob") => batch::check_cron_job(&mut checker, object),
         ("networking.k8s.io", "Ingress") => network::check_ingress(&mut checker, object),
+        ("networking.k8s.io", "IngressClass") => network::check_ingress_class(&mut checker, object),
         ("networking.k8s.io", "NetworkPolicy") => network::check_policy(&mut checker, object),
         ("autoscaling", "HorizontalPodAutoscaler") => autoscaling::check(&mut checker, object),
         ("policy", "PodDisruptionBudget") => policy::check_disruption_budget(&mut checker, object),
         ("scheduling.k8s.io", "PriorityClass") => policy::check_priority_class(&mut checker, object),
+        ("node.k8s.io", "RuntimeClass") => policy::check_runtime_class(&mut checker, object),
+        ("coordination.k8s.io", "Lease") => policy::check_lease(&mut checker, object),
+        ("discovery.k8s.io", "EndpointSlice") => endpoints::check_slice(&mut checker, object),
+        ("apiregistration.k8s.io", "APIService") => apiregistration::check(&mut checker, object),
+        ("storage.k8s.io", "CSIDriver") => storage::check_csi_driver(&mut checker, object),
         ("storage.k8s.io", "StorageClass") => storage::check_class(&mut checker, object),
         ("rbac.authorization.k8s.io", _) => rbac::check(&mut checker, object),
         ("admissionregistration.k8s.io", _) => admissionregistration::check(&mut checker, object),

@@ -1,152 +1,12 @@
-//! Services, Ingresses, NetworkPolicies.
-
-use std::collections::BTreeSet;
+//! Ingresses and NetworkPolicies.
 
 use firstpass_object::ObjectExt;
 use serde_json::Value;
 
 use super::selector::label_selector;
-use super::{Checker, Path, metadata, names};
+use super::{Checker, Path, names};
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
-
-pub(super) fn check_service(checker: &mut Checker<'_>, object: &Value) {
-    let spec = &object["spec"];
-    let path = Path::ROOT.field("spec");
-    let text = |field: &str| spec.text_at(&[field]).unwrap_or_default();
-    checker.field_one_of(
-        spec,
-        &path,
-        "type",
-        &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
-    );
-    let service_type = if text("type").is_empty() {
-        "ClusterIP"
-    } else {
-        text("type")
-    };
-    let is_headless = text("clusterIP") == "None";
-    match service_type {
-        "ExternalName" => {
-            let name = text("externalName").trim_end_matches('.');
-            if name.is_empty() {
-                checker.required(path.field("externalName"), "");
-            } else {
-                checker.text(path.field("externalName"), name, names::dns1123_subdomain(name));
-            }
-        }
-        "LoadBalancer" | "NodePort" if is_headless => {
-            checker.invalid_text(
-                path.field("clusterIPs").index(0),
-                "None",
-                format!("may not be set to 'None' for {service_type} services"),
-            );
-        }
-        _ => {
-            if spec.items_at(&["ports"]).is_empty() && !is_headless {
-                checker.required(path.field("ports"), "");
-            }
-        }
-    }
-    if !matches!(text("clusterIP"), "" | "None") {
-        checker.text(
-            path.field("clusterIPs").index(0),
-            text("clusterIP"),
-            names::ip(text("clusterIP")),
-        );
-    }
-    metadata::labels(checker, &spec["selector"], &path.field("selector"));
-    checker.field_one_of(spec, &path, "sessionAffinity", &["ClientIP", "None"]);
-    checker.field_one_of(spec, &path, "internalTrafficPolicy", &["Cluster", "Local"]);
-    if let Some(policy) = spec
-        .text_at(&["externalTrafficPolicy"])
-        .filter(|policy| !policy.is_empty())
-    {
-        if matches!(service_type, "LoadBalancer" | "NodePort") || !spec.items_at(&["externalIPs"]).is_empty()
-        {
-            checker.one_of(path.field("externalTrafficPolicy"), policy, &["Cluster", "Local"]);
-        } else {
-            checker.invalid_text(
-                path.field("externalTrafficPolicy"),
-                policy,
-                "may only be set for externally-accessible services",
-            );
-        }
-    }
-    let ranges = path.field("loadBalancerSourceRanges");
-    for (index, range) in spec.items_at(&["loadBalancerSourceRanges"]).iter().enumerate() {
-        let range = range.as_str().unwrap_or_default().trim();
-        checker.text(ranges.index(index), range, names::cidr(range));
-    }
-    let addresses = path.field("externalIPs");
-    for (index, address) in spec.items_at(&["externalIPs"]).iter().enumerate() {
-        let address = address.as_str().unwrap_or_default();
-        checker.text(addresses.index(index), address, names::ip(address));
-    }
-    service_ports(checker, spec, &path.field("ports"));
-}
-
-fn service_ports(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
-    let ports = spec.items_at(&["ports"]);
-    let mut seen_names = BTreeSet::new();
-    let mut seen_ports = BTreeSet::new();
-    for (index, port) in ports.iter().enumerate() {
-        let path = path.index(index);
-        match port.text_at(&["name"]).unwrap_or_default() {
-            "" if ports.len() > 1 => checker.required(path.field("name"), ""),
-            "" => {}
-            name => {
-                checker.text(path.field("name"), name, names::dns1123_label(name));
-                if !seen_names.insert(name) {
-                    checker.duplicate(path.field("name"), &Value::from(name));
-                }
-            }
-        }
-        checker.field_one_of(port, &path, "protocol", &PROTOCOLS);
-        match port.get("port") {
-            None | Some(Value::Null) => checker.required(path.field("port"), ""),
-            Some(number) => {
-                for message in number.as_i64().map(names::port_number).unwrap_or_default() {
-                    checker.invalid(path.field("port"), number, message);
-                }
-                let protocol = port.text_at(&["protocol"]).unwrap_or("TCP");
-                if let Some(number) = number.as_i64()
-                    && !seen_ports.insert((number, protocol))
-                {
-                    checker.push(
-                        path,
-                        format!("Duplicate value: {{\"port\":{number},\"protocol\":\"{protocol}\"}}"),
-                    );
-                }
-            }
-        }
-        match &port["targetPort"] {
-            Value::String(name) => checker.text(path.field("targetPort"), name, names::port_name(name)),
-            number => {
-                for message in number
-                    .as_i64()
-                    .filter(|n| *n != 0)
-                    .map(names::port_number)
-                    .unwrap_or_default()
-                {
-                    checker.invalid(path.field("targetPort"), number, message);
-                }
-            }
-        }
-        if let Some(number) = port
-            .get("nodePort")
-            .and_then(Value::as_i64)
-            .filter(|number| *number != 0)
-            && !(30000..=32767).contains(&number)
-        {
-            checker.invalid(
-                path.field("nodePort"),
-                &Value::from(number),
-                "provided port is not in the valid range. The range of valid ports is 30000-32767",
-            );
-        }
-    }
-}
 
 pub(super) fn check_ingress(checker: &mut Checker<'_>, object: &Value) {
     let spec = &object["spec"];
@@ -228,8 +88,11 @@ fn paths(checker: &mut Checker<'_>, http: &Value, path: &Path<'_>) {
     for (index, item) in paths.iter().enumerate() {
         let path = list.index(index);
         let text = item.text_at(&["path"]).unwrap_or_default();
-        match item.text_at(&["pathType"]).unwrap_or_default() {
-            "" => checker.required(path.field("pathType"), "pathType must be specified"),
+        let Some(path_type) = item.text_at(&["pathType"]) else {
+            checker.required(path.field("pathType"), "pathType must be specified");
+            continue;
+        };
+        match path_type {
             "Exact" | "Prefix" => exact_path(checker, text, &path.field("path")),
             "ImplementationSpecific" if text.is_empty() || text.starts_with('/') => {}
             "ImplementationSpecific" => {
@@ -268,32 +131,90 @@ fn backend(checker: &mut Checker<'_>, backend: &Value, path: &Path<'_>) {
             checker.invalid_text(path, "", "cannot set both resource and service backends");
             return;
         }
-        (false, true) => return,
+        (false, true) => return typed_reference(checker, &backend["resource"], &path.field("resource")),
         (false, false) => {
-            checker.required(path, "port name or number is required");
+            checker.invalid_text(path, "", "resource or service backend is required");
             return;
         }
         (true, false) => {}
     }
+    let backend_path = path;
     let path = path.field("service");
     if let Some(name) = checker.required_text(service, &path, "name") {
-        checker.text(path.field("name"), name, names::dns1035_label(name));
+        let messages = if checker.minor < 36 {
+            names::dns1035_label(name)
+        } else {
+            names::dns1123_label(name)
+        };
+        checker.text(path.field("name"), name, messages);
     }
     let port = &service["port"];
     let port_path = path.field("port");
     match (
         port.text_at(&["name"]).unwrap_or_default(),
-        port["number"].as_i64().unwrap_or(0),
+        checker.number(port, "number").unwrap_or(0),
     ) {
         ("", 0) if port["number"].is_string() => {}
-        ("", 0) => checker.required(path, "port name or number is required"),
+        ("", 0) => checker.required(backend_path, "port name or number is required"),
         ("", number) => {
             for message in names::port_number(number) {
                 checker.invalid(port_path.field("number"), &Value::from(number), message);
             }
         }
         (name, 0) => checker.text(port_path.field("name"), name, names::port_name(name)),
-        _ => checker.invalid_text(path, "", "cannot set both port name & port number"),
+        _ => checker.invalid_text(backend_path, "", "cannot set both port name & port number"),
+    }
+}
+
+/// A reference to an object of any kind, without its namespace.
+fn typed_reference(checker: &mut Checker<'_>, reference: &Value, path: &Path<'_>) {
+    if let Some(group) = reference.text_at(&["apiGroup"]) {
+        checker.text(path.field("apiGroup"), group, names::dns1123_subdomain(group));
+    }
+    for field in ["kind", "name"] {
+        if let Some(text) = checker.required_text(reference, path, field) {
+            checker.text(path.field(field), text, names::path_segment(text));
+        }
+    }
+}
+
+pub(super) fn check_ingress_class(checker: &mut Checker<'_>, object: &Value) {
+    let spec = &object["spec"];
+    let path = Path::ROOT.field("spec");
+    if let Some(controller) = checker.required_text(spec, &path, "controller") {
+        let path = path.field("controller");
+        match controller.split_once('/') {
+            Some((domain, rest)) if !rest.is_empty() => {
+                checker.text(path, domain, names::dns1123_subdomain(domain));
+            }
+            _ => checker.invalid_text(
+                path,
+                controller,
+                "must be a domain-prefixed path (such as \"acme.io/foo\")",
+            ),
+        }
+        if controller.len() > 250 {
+            checker.push(path, "Too long: may not be more than 250 bytes");
+        }
+    }
+    let parameters = &spec["parameters"];
+    if !parameters.is_object() {
+        return;
+    }
+    let path = path.field("parameters");
+    typed_reference(checker, parameters, &path);
+    let namespace = parameters.text_at(&["namespace"]);
+    let at = path.field("namespace");
+    match parameters.text_at(&["scope"]).unwrap_or("Cluster") {
+        "Cluster" if namespace.is_some() => {
+            checker.forbidden(at, "`parameters.scope` is set to 'Cluster'");
+        }
+        "Cluster" => {}
+        "Namespace" => match namespace {
+            None => checker.required(at, "`parameters.scope` is set to 'Namespace'"),
+            Some(namespace) => checker.text(at, namespace, names::dns1123_label(namespace)),
+        },
+        other => checker.one_of(path.field("scope"), other, &["Cluster", "Namespace"]),
     }
 }
 
@@ -302,6 +223,13 @@ pub(super) fn check_policy(checker: &mut Checker<'_>, object: &Value) {
     let path = Path::ROOT.field("spec");
     label_selector(checker, &spec["podSelector"], &path.field("podSelector"));
     let types = path.field("policyTypes");
+    if spec.items_at(&["policyTypes"]).len() > 2 {
+        checker.invalid(
+            types,
+            &spec["policyTypes"],
+            "may not specify more than two policyTypes",
+        );
+    }
     for (index, policy_type) in spec.items_at(&["policyTypes"]).iter().enumerate() {
         checker.one_of(
             types.index(index),
@@ -325,7 +253,7 @@ pub(super) fn check_policy(checker: &mut Checker<'_>, object: &Value) {
 fn policy_ports(checker: &mut Checker<'_>, ports: &Value, path: &Path<'_>) {
     for (index, port) in ports.as_array().into_iter().flatten().enumerate() {
         let path = path.index(index);
-        checker.field_one_of(port, &path, "protocol", &PROTOCOLS);
+        checker.pointer_one_of(port, &path, "protocol", &PROTOCOLS);
         match &port["port"] {
             Value::String(name) => checker.text(path.field("port"), name, names::port_name(name)),
             number => {
@@ -334,14 +262,29 @@ fn policy_ports(checker: &mut Checker<'_>, ports: &Value, path: &Path<'_>) {
                 }
             }
         }
-        if let Some(end) = port["endPort"].as_i64()
-            && port["port"].as_i64().is_some_and(|start| end < start)
-        {
-            checker.invalid(
-                path.field("endPort"),
-                &Value::from(end),
-                "must be greater than or equal to `port`",
-            );
+        if let Some(end) = checker.number(port, "endPort") {
+            let path = path.field("endPort");
+            match &port["port"] {
+                Value::Null => checker.invalid(
+                    path,
+                    &Value::from(end),
+                    "may not be specified when `port` is not specified",
+                ),
+                Value::String(_) => checker.invalid(
+                    path,
+                    &Value::from(end),
+                    "may not be specified when `port` is non-numeric",
+                ),
+                start if start.as_i64().is_some_and(|start| end < start) => {
+                    checker.invalid(path, start, "must be greater than or equal to `port`");
+                }
+                _ => {}
+            }
+            if !port["port"].is_null() {
+                for message in names::port_number(end) {
+                    checker.invalid(path, &Value::from(end), message);
+                }
+            }
         }
     }
 }

@@ -190,7 +190,7 @@ fn dns_config(checker: &mut Checker<'_>, config: &Value, path: &Path<'_>) {
     }
 }
 
-fn tolerations(checker: &mut Checker<'_>, tolerations: &Value, path: &Path<'_>) {
+pub(super) fn tolerations(checker: &mut Checker<'_>, tolerations: &Value, path: &Path<'_>) {
     for (index, toleration) in tolerations.as_array().into_iter().flatten().enumerate() {
         let path = path.index(index);
         let text = |field: &str| toleration.text_at(&[field]).unwrap_or_default();

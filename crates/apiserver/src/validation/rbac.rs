@@ -50,12 +50,25 @@ fn check_rules(checker: &mut Checker<'_>, object: &Value) {
     }
     let aggregation = Path::ROOT.field("aggregationRule");
     let selectors = aggregation.field("clusterRoleSelectors");
+    if object["aggregationRule"].is_object()
+        && object
+            .items_at(&["aggregationRule", "clusterRoleSelectors"])
+            .is_empty()
+    {
+        checker.required(
+            selectors,
+            "at least one clusterRoleSelector required if aggregationRule is non-nil",
+        );
+    }
     for (index, selector) in object
         .items_at(&["aggregationRule", "clusterRoleSelectors"])
         .iter()
         .enumerate()
     {
-        label_selector(checker, selector, &selectors.index(index));
+        let path = selectors.index(index);
+        if !label_selector(checker, selector, &path) {
+            checker.invalid(path, selector, "invalid label selector.");
+        }
     }
 }
 
@@ -64,7 +77,7 @@ fn check_binding(checker: &mut Checker<'_>, object: &Value) {
     let path = Path::ROOT.field("roleRef");
     checker.one_of(
         path.field("apiGroup"),
-        role.text_at(&["apiGroup"]).unwrap_or(GROUP),
+        given(role, "apiGroup").unwrap_or(GROUP),
         &[GROUP],
     );
     let kinds: &[&str] = if object.kind() == "RoleBinding" {
@@ -82,12 +95,19 @@ fn check_binding(checker: &mut Checker<'_>, object: &Value) {
     }
     let subjects = Path::ROOT.field("subjects");
     for (index, subject) in object.items_at(&["subjects"]).iter().enumerate() {
-        check_subject(checker, subject, &subjects.index(index));
+        // A RoleBinding takes the namespace that it lies in.
+        let needs_namespace = object.kind() == "ClusterRoleBinding";
+        check_subject(checker, subject, &subjects.index(index), needs_namespace);
     }
 }
 
-fn check_subject(checker: &mut Checker<'_>, subject: &Value, path: &Path<'_>) {
-    let group = subject.text_at(&["apiGroup"]);
+/// A text that is not empty: to Go's types an empty one is none.
+fn given<'v>(parent: &'v Value, field: &str) -> Option<&'v str> {
+    parent.text_at(&[field]).filter(|text| !text.is_empty())
+}
+
+fn check_subject(checker: &mut Checker<'_>, subject: &Value, path: &Path<'_>, needs_namespace: bool) {
+    let group = given(subject, "apiGroup");
     checker.required_text(subject, path, "name");
     match subject.text_at(&["kind"]).unwrap_or_default() {
         "ServiceAccount" => {
@@ -95,7 +115,9 @@ fn check_subject(checker: &mut Checker<'_>, subject: &Value, path: &Path<'_>) {
                 checker.text(path.field("name"), name, names::dns1123_subdomain(name));
             }
             checker.one_of(path.field("apiGroup"), group.unwrap_or_default(), &[""]);
-            checker.required_text(subject, path, "namespace");
+            if needs_namespace {
+                checker.required_text(subject, path, "namespace");
+            }
         }
         "User" | "Group" => checker.one_of(path.field("apiGroup"), group.unwrap_or(GROUP), &[GROUP]),
         other => checker.one_of(path.field("kind"), other, &["ServiceAccount", "User", "Group"]),

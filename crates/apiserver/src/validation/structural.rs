@@ -42,10 +42,9 @@ pub(crate) fn prune_and_default(value: &mut Value, schema: &Structural) {
 
 /// A null where null is not allowed counts as missing if there is a default, and goes if there is none.
 fn set_default(fields: &mut Map<String, Value>, name: &str, schema: &Structural) {
-    if fields
-        .get(name)
-        .is_some_and(|value| value.is_null() && !schema.nullable)
-    {
+    // Where unknown fields are kept, nulls are as well.
+    let is_dropped = !schema.nullable && !(schema.preserve_unknown && schema.default.is_none());
+    if is_dropped && fields.get(name).is_some_and(Value::is_null) {
         fields.remove(name);
     }
     if let Some(default) = &schema.default
@@ -53,6 +52,14 @@ fn set_default(fields: &mut Map<String, Value>, name: &str, schema: &Structural)
     {
         fields.insert(name.to_owned(), default.clone());
     }
+}
+
+/// What is wrong with a value by itself: places in it, and messages.
+pub(super) fn problems(value: &Value, schema: &Structural) -> Vec<(String, String)> {
+    let mut checker = Checker::new(0, &[]);
+    check(&mut checker, value, schema, Path::ROOT);
+    let errors = checker.into_errors().into_iter();
+    errors.map(|error| (error.path, error.message)).collect()
 }
 
 /// Validates a value. `path` is where it stands.
@@ -71,6 +78,13 @@ pub(super) fn check(checker: &mut Checker<'_>, value: &Value, schema: &Structura
     check_rules(checker, value, schema, &path);
     match value {
         Value::Object(fields) => {
+            if schema.embedded {
+                for name in ["apiVersion", "kind"] {
+                    if !fields.contains_key(name) {
+                        checker.required(path.field(name), "");
+                    }
+                }
+            }
             for (name, field) in fields {
                 if (schema.is_root || schema.embedded) && IMPLICIT.contains(&name.as_str()) {
                     continue;

@@ -249,10 +249,11 @@ impl<'a> Type<'a> {
             Type::Any => Form::Any,
             Type::Struct(_) | Type::Metadata => Form::Map,
             Type::Builtin(field_type) => match field_type {
-                FieldType::String | FieldType::Base64 | FieldType::Time => Form::String,
+                FieldType::String | FieldType::Base64 => Form::String,
                 FieldType::Integer | FieldType::Number => Form::Number,
                 FieldType::Boolean => Form::Boolean,
-                FieldType::Quantity => Form::Scalar,
+                // Texts with a format of their own are any scalar.
+                FieldType::Quantity | FieldType::Time => Form::Scalar,
                 FieldType::IntOrString | FieldType::Any => Form::Any,
                 FieldType::List(_) => Form::List,
                 FieldType::Map(_) | FieldType::Struct(_) => Form::Map,
@@ -262,6 +263,15 @@ impl<'a> Type<'a> {
                 None => Form::Any,
                 Some(ValueType::Object) => Form::Map,
                 Some(ValueType::Array) => Form::List,
+                Some(ValueType::String)
+                    if schema
+                        .rules
+                        .format
+                        .as_deref()
+                        .is_some_and(|format| !matches!(format, "" | "byte")) =>
+                {
+                    Form::Scalar
+                }
                 Some(ValueType::String) => Form::String,
                 Some(ValueType::Integer | ValueType::Number) => Form::Number,
                 Some(ValueType::Boolean) => Form::Boolean,

@@ -25,15 +25,7 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     match kind {
         "Deployment" => deployment(checker, spec, &path),
         "StatefulSet" => stateful_set(checker, spec, &path),
-        "DaemonSet" => {
-            let strategy = path.field("updateStrategy");
-            checker.field_one_of(
-                &spec["updateStrategy"],
-                &strategy,
-                "type",
-                &["OnDelete", "RollingUpdate"],
-            );
-        }
+        "DaemonSet" => daemon_set(checker, spec, &path),
         _ => {}
     }
 }
@@ -116,17 +108,46 @@ fn deployment(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
     }
 }
 
+fn daemon_set(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
+    let path = path.field("updateStrategy");
+    let strategy = &spec["updateStrategy"];
+    checker.field_one_of(strategy, &path, "type", &["OnDelete", "RollingUpdate"]);
+    let rolling = &strategy["rollingUpdate"];
+    if !rolling.is_object() || strategy.text_at(&["type"]) == Some("OnDelete") {
+        return;
+    }
+    let path = path.field("rollingUpdate");
+    for field in ["maxUnavailable", "maxSurge"] {
+        int_or_percentage(checker, &rolling[field], &path.field(field));
+    }
+    let is_none = |field: &str| match &rolling[field] {
+        Value::Null => field == "maxSurge",
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => !names::is_percentage(text) || text == "0%",
+        _ => true,
+    };
+    match (is_none("maxUnavailable"), is_none("maxSurge")) {
+        (true, true) => checker.required(path.field("maxUnavailable"), "cannot be 0 when maxSurge is 0"),
+        (false, false) => checker.invalid(
+            path.field("maxSurge"),
+            &rolling["maxSurge"],
+            "may not be set when maxUnavailable is non-zero",
+        ),
+        _ => {}
+    }
+}
+
 /// The template of a StatefulSet with the volumes that its claim templates bring, as Kubernetes looks at it.
 fn with_claims(spec: &Value) -> Value {
     let mut template = spec["template"].clone();
-    let claims: Vec<Value> = spec
-        .items_at(&["volumeClaimTemplates"])
-        .iter()
-        .map(|claim| {
-            let name = claim.name();
-            json!({"name": name, "persistentVolumeClaim": {"claimName": name}})
-        })
-        .collect();
+    let mut claims: Vec<Value> = Vec::new();
+    for claim in spec.items_at(&["volumeClaimTemplates"]) {
+        let name = claim.name();
+        let volume = json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
+        if !claims.contains(&volume) {
+            claims.push(volume);
+        }
+    }
     let is_claimed = |volume: &Value| claims.iter().any(|claim| claim["name"] == volume["name"]);
     let own = template.items_at(&["spec", "volumes"]).iter();
     let own: Vec<Value> = own.filter(|volume| !is_claimed(volume)).cloned().collect();
@@ -145,6 +166,16 @@ fn stateful_set(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
         "type",
         &["OnDelete", "RollingUpdate"],
     );
+    if spec["updateStrategy"]["rollingUpdate"].is_object()
+        && spec.text_at(&["updateStrategy", "type"]) == Some("OnDelete")
+    {
+        let message = "only allowed for updateStrategy 'RollingUpdate'";
+        checker.invalid(
+            strategy.field("rollingUpdate"),
+            &spec["updateStrategy"]["rollingUpdate"],
+            message,
+        );
+    }
     if let Some(name) = spec.text_at(&["serviceName"]).filter(|name| !name.is_empty()) {
         checker.text(path.field("serviceName"), name, names::dns1123_label(name));
     }

@@ -275,7 +275,7 @@ fn a_rule_beyond_us_refuses_nothing_and_is_told() {
 type: object
 properties: {a: {type: string}, b: {type: string}}
 x-kubernetes-validations:
-- {rule: 'self.b == ''x''', message: b is missing}
+- {rule: 'timestamp(self.a) > timestamp(''2020-01-01T00:00:00Z'')', message: too old}
 - {rule: 'self.a.nobodyKnows()', message: unknown function}
 ";
     let mut server = with_spec(schema);
@@ -287,9 +287,24 @@ x-kubernetes-validations:
     assert_eq!(
         told,
         [
-            "Thing.example.com: b is missing",
+            "Thing.example.com: too old",
             "Thing.example.com: unknown function"
         ]
+    );
+}
+
+#[test]
+fn a_rule_that_fails_on_a_missing_field_refuses() {
+    let schema = r"
+type: object
+properties: {a: {type: string}, b: {type: string}}
+x-kubernetes-validations: [{rule: 'self.b == ''x'''}]
+";
+    let mut server = with_spec(schema);
+    let text = refused(&mut server, &thing(json!({"a": "1"})));
+    assert!(
+        text.contains("no such key: b evaluating rule: self.b == 'x'"),
+        "{text}"
     );
 }
 

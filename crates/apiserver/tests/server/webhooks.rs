@@ -62,6 +62,8 @@ fn webhooks_of_charts_are_registered_without_objects() {
         namespace_selector: None,
         object_selector: None,
         match_conditions: vec![],
+        is_exact: false,
+        timeout_s: 10,
     });
     assert!(apply(&mut server, &config_map("default")).is_err());
     server.remove_webhook("guard.example.com");

@@ -1,7 +1,9 @@
 //! Defaults of built-in kinds that something reads: kstatus, a workload model, a rule of validation.
 //!
 //! Absent on purpose: the dozens of defaults inside pod specs. Nobody reads them here, and they would double the size of
-//! every workload.
+//! every workload. They are known, in `deep`, where two states are compared.
+
+mod deep;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +11,11 @@ use firstpass_object::ObjectExt;
 use firstpass_schema::fields::{self, FieldType};
 use serde_json::{Map, Value, json};
 
+pub(crate) use deep::complete;
+
 /// Fills in what an object leaves open.
 pub(crate) fn set(object: &mut Value) {
+    as_go_keeps_it(object);
     let gvk = object.gvk();
     let Value::Object(fields) = object else { return };
     match (gvk.group.as_str(), gvk.kind.as_str()) {
@@ -46,10 +51,11 @@ pub(crate) fn set(object: &mut Value) {
     }
 }
 
-/// Takes nulls away as Go's types do when they read an object of a built-in kind: a field that is null is one that is not
-/// there, and a key of a free map stays, with the zero of its type.
-pub(crate) fn without_nulls(object: &mut Value) {
-    if !holds_null(object) {
+/// Takes away what Go's types lose when they read an object of a built-in kind and write it again: a field that is null is
+/// one that is not there, and so is an empty list or a free map without keys. A key of a free map whose value is null
+/// stays, with the zero of its type.
+pub(crate) fn as_go_keeps_it(object: &mut Value) {
+    if !holds_nothing(object) {
         return;
     }
     let kind = fields::fields_of(object.api_version(), object.kind());
@@ -94,11 +100,11 @@ impl Known {
     }
 }
 
-fn holds_null(value: &Value) -> bool {
+fn holds_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(items) => items.iter().any(holds_null),
-        Value::Object(fields) => fields.values().any(holds_null),
+        Value::Array(items) => items.is_empty() || items.iter().any(holds_nothing),
+        Value::Object(fields) => fields.is_empty() || fields.values().any(holds_nothing),
         _ => false,
     }
 }
@@ -124,6 +130,13 @@ fn drop_nulls(value: &mut Value, known: Option<Known>) {
             for (name, field) in map.iter_mut() {
                 drop_nulls(field, known.and_then(|known| known.field(name)));
             }
+            map.retain(
+                |name, field| match (field, known.and_then(|known| known.field(name))) {
+                    (Value::Object(map), Some(Known::Other(FieldType::Map(_)))) => !map.is_empty(),
+                    (Value::Array(items), Some(Known::Other(FieldType::List(_)))) => !items.is_empty(),
+                    _ => true,
+                },
+            );
         }
         _ => {}
     }
@@ -183,6 +196,15 @@ fn service(fields: &mut Map<String, Value>) {
     let spec = spec(fields);
     open_text(spec, "type", "ClusterIP");
     open_text(spec, "sessionAffinity", "None");
+    if spec.get("type") != Some(&json!("ExternalName")) {
+        open(spec, "internalTrafficPolicy", || json!("Cluster"));
+    }
+    if matches!(
+        spec.get("type").and_then(Value::as_str),
+        Some("LoadBalancer" | "NodePort")
+    ) {
+        open_text(spec, "externalTrafficPolicy", "Cluster");
+    }
     for port in spec
         .get_mut("ports")
         .and_then(Value::as_array_mut)
@@ -192,7 +214,12 @@ fn service(fields: &mut Map<String, Value>) {
         if let Value::Object(port) = port {
             open_text(port, "protocol", "TCP");
             let number = port.get("port").cloned().unwrap_or_default();
-            open(port, "targetPort", || number);
+            if port
+                .get("targetPort")
+                .is_none_or(|target| target == "" || target == 0 || target.is_null())
+            {
+                port.insert("targetPort".to_owned(), number);
+            }
         }
     }
 }
