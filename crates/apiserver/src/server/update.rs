@@ -13,6 +13,7 @@ use crate::discovery::Resource;
 use crate::error::ApiError;
 use crate::request::{Outcome, Response, Target};
 use crate::store::Stored;
+use crate::validation::drop_nulls;
 
 impl ApiServer {
     pub(super) fn create(&mut self, object: &Arc<Value>, manager: &Arc<str>) -> Result<Response, ApiError> {
@@ -26,6 +27,7 @@ impl ApiServer {
         {
             fields.remove("status");
         }
+        self.drop_nulls(&mut content);
         let mut planned = self.plan_write(&resource, id, None, content, Default::default(), &[])?;
         self.note_unread(&resource.group_kind(), std::mem::take(&mut planned.unread));
         self.own_changes(&mut planned.stored, &json!({}), manager, None);
@@ -94,6 +96,12 @@ impl ApiServer {
         Ok((resource, live, content))
     }
 
+    fn drop_nulls(&self, object: &mut Value) {
+        if let Some(schema) = self.schema_of(object) {
+            drop_nulls(object, &schema);
+        }
+    }
+
     fn live(&self, resource: &Resource, id: &ObjectId) -> Result<Arc<Stored>, ApiError> {
         self.objects
             .get(id)
@@ -105,9 +113,10 @@ impl ApiServer {
         &mut self,
         resource: &Resource,
         live: &Stored,
-        content: Value,
+        mut content: Value,
         manager: &Arc<str>,
     ) -> Result<Response, ApiError> {
+        self.drop_nulls(&mut content);
         let id = (*live.id).clone();
         let mut planned = self.plan_write(resource, id, Some(live), content, live.managers.clone(), &[])?;
         if planned.outcome == Outcome::Unchanged {

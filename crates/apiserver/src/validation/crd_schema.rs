@@ -55,7 +55,7 @@ pub(super) fn check_root(checker: &mut Checker<'_>, schema: &Value, path: &Path<
 }
 
 fn walk(checker: &mut Checker<'_>, schema: &Value, path: &Path<'_>, role: Role, depth: usize) {
-    let (Some(depth), true) = (depth.checked_sub(1), schema.is_object()) else {
+    let (Some(depth), true) = (depth.checked_sub(1), schema.is_object() || role == Role::Field) else {
         return;
     };
     check_type(checker, schema, path, role);
@@ -70,13 +70,16 @@ fn walk(checker: &mut Checker<'_>, schema: &Value, path: &Path<'_>, role: Role, 
             walk(checker, below, &properties.key(name), Role::Field, depth);
         }
     }
-    walk(
-        checker,
-        &schema["additionalProperties"],
-        &path.field("additionalProperties"),
-        Role::Field,
-        depth,
-    );
+    if schema["additionalProperties"].is_object() {
+        let path = path.field("additionalProperties");
+        walk(
+            checker,
+            &schema["additionalProperties"],
+            &path,
+            Role::Field,
+            depth,
+        );
+    }
     walk(checker, &schema["items"], &path.field("items"), Role::Item, depth);
 }
 

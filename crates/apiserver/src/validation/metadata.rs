@@ -34,7 +34,7 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
     for (index, finalizer) in object.items_at(&["metadata", "finalizers"]).iter().enumerate() {
         let finalizer = finalizer.as_str().unwrap_or_default();
         let messages = names::qualified_name(finalizer);
-        checker.text(finalizers, finalizer, messages.clone());
+        checker.text(finalizers, finalizer, messages);
         let is_core = !object.api_version().contains('.')
             || STRICT_GROUPS
                 .iter()
@@ -42,8 +42,7 @@ pub(super) fn check(checker: &mut Checker<'_>, object: &Value) {
         if !is_core {
             continue;
         }
-        // Kinds of Kubernetes itself look a second time, and more closely.
-        checker.text(finalizers.index(index), finalizer, messages);
+        // Kinds of Kubernetes itself look more closely.
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
             checker.invalid_text(
                 finalizers.index(index),

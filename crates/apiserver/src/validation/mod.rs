@@ -48,7 +48,7 @@ pub(crate) use checker::Checker;
 pub(crate) use expressions::Unread;
 pub(crate) use immutable::check_update;
 pub(crate) use path::Path;
-pub(crate) use structural::prune_and_default;
+pub(crate) use structural::{drop_nulls, prune_and_default};
 
 /// Something wrong in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -40,17 +40,38 @@ pub(crate) fn prune_and_default(value: &mut Value, schema: &Structural) {
     }
 }
 
-/// A null where null is not allowed counts as missing if there is a default, and goes if there is none.
+/// A null where null is not allowed counts as missing if there is a default.
 fn set_default(fields: &mut Map<String, Value>, name: &str, schema: &Structural) {
-    // Where unknown fields are kept, nulls are as well.
-    let is_dropped = !schema.nullable && !(schema.preserve_unknown && schema.default.is_none());
-    if is_dropped && fields.get(name).is_some_and(Value::is_null) {
-        fields.remove(name);
-    }
-    if let Some(default) = &schema.default
-        && !fields.contains_key(name)
-    {
+    let Some(default) = &schema.default else { return };
+    let is_open = fields
+        .get(name)
+        .is_none_or(|value| value.is_null() && !schema.nullable);
+    if is_open {
         fields.insert(name.to_owned(), default.clone());
+    }
+}
+
+/// Takes away nulls where null is not allowed. The server does this for whoever creates or replaces an object, and not for
+/// whoever applies one.
+pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, field| {
+                let declared = schema.properties.get(name);
+                !field.is_null() || declared.is_none_or(|declared| declared.nullable)
+            });
+            for (name, field) in fields {
+                if let Some(schema) = schema.field(name) {
+                    drop_nulls(field, schema);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.items() {
+                items.iter_mut().for_each(|item| drop_nulls(item, schema));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -69,7 +90,8 @@ pub(super) fn check(checker: &mut Checker<'_>, value: &Value, schema: &Structura
     {
         return;
     }
-    if value.is_null() && (schema.nullable || schema.value_type.is_none()) {
+    let is_untyped = schema.value_type.is_none() && !schema.int_or_string;
+    if value.is_null() && (schema.nullable || is_untyped) {
         return;
     }
     if !check_type(checker, value, schema, &path) {
