@@ -242,6 +242,9 @@ impl ApiServer {
                     let stored_in = std::mem::replace(&mut object["apiVersion"], written_in);
                     self.validate_write(resource, Some(&live.object), &object, unknown_tokens, &mut unread)?;
                     object["apiVersion"] = stored_in;
+                    if id.is("", "PersistentVolumeClaim") {
+                        self.check_resize(&live.object, &object)?;
+                    }
                 }
                 self.check_validating(&judged_update(resource, &id, &object, &live.object))?;
                 let outcome = if same && managers.same_as(&live.managers) {
@@ -401,7 +404,8 @@ fn keep_wanted(object: &mut Value, resource: &Resource, live: &Value) {
         return;
     };
     let is_kept = |name: &str| {
-        !matches!(name, "apiVersion" | "kind" | "metadata") && !(resource.has_status && name == "status")
+        let is_status = resource.has_status && name == "status";
+        !is_status && !matches!(name, "apiVersion" | "kind" | "metadata")
     };
     fields.retain(|name, _| !is_kept(name));
     for (name, field) in live.iter().filter(|(name, _)| is_kept(name)) {

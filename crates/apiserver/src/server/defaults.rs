@@ -1,9 +1,11 @@
 //! Defaults that depend on the rest of the cluster: addresses, default classes.
 
-use firstpass_object::{GroupKind, ObjectExt};
+use firstpass_object::quantity::Quantity;
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::{Value, json};
 
 use super::ApiServer;
+use crate::error::{ApiError, Reason};
 
 impl ApiServer {
     /// Fills in what a new object leaves open and the cluster decides.
@@ -68,6 +70,34 @@ impl ApiServer {
                 number & 255
             ));
         }
+    }
+}
+
+impl ApiServer {
+    /// A claim that is bound grows only if its class lets it.
+    pub(super) fn check_resize(&self, old: &Value, new: &Value) -> Result<(), ApiError> {
+        let amount = |claim: &Value| {
+            let requests = claim.at(&["spec", "resources", "requests", "storage"]);
+            requests.and_then(|amount| Quantity::from_value(amount).ok())
+        };
+        let is_bound = old.text_at(&["status", "phase"]) == Some("Bound");
+        let grows = matches!((amount(old), amount(new)), (Some(before), Some(now)) if now > before);
+        if !is_bound || !grows {
+            return Ok(());
+        }
+        let class = new.text_at(&["spec", "storageClassName"]).unwrap_or_default();
+        let class = self.object(&ObjectId::new("storage.k8s.io", "StorageClass", None, class));
+        // A class that cannot be seen comes from somewhere else, and may allow it.
+        let is_known = class.is_some() || new.text_at(&["spec", "storageClassName"]) == Some("");
+        let allows = class.is_some_and(|class| class.get("allowVolumeExpansion") == Some(&Value::Bool(true)));
+        if allows || !is_known {
+            return Ok(());
+        }
+        let message = format!(
+            "persistentvolumeclaims \"{}\" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize",
+            new.name()
+        );
+        Err(ApiError::new(403, Reason::Forbidden, message))
     }
 }
 

@@ -173,7 +173,7 @@ fn expression(checker: &mut Checker<'_>, parent: &Value, path: &Path<'_>, field:
     if let Err(message) = compiled {
         match message.split_once("expected bool, got ") {
             Some((_, got)) => {
-                checker.invalid_text(path, text, format!("must evaluate to bool but got {got}"))
+                checker.invalid_text(path, text, format!("must evaluate to bool but got {got}"));
             }
             None => checker.invalid_text(path, text, format!("compilation failed: {message}")),
         }

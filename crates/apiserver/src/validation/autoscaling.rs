@@ -136,7 +136,7 @@ fn check_metric(checker: &mut Checker<'_>, metric: &Value, path: &Path<'_>) {
 }
 
 /// What a target may be set to.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     Utilization,
     PerPod,

@@ -248,7 +248,12 @@ fn check_rules(checker: &mut Checker<'_>, schema: &Value, path: &Path<'_>) {
         } else if let Err(message) =
             Expression::compile_condition(text, Library::Kubernetes, &["self", "oldSelf"])
         {
-            checker.invalid(path.field("rule"), rule, format!("compilation failed: {message}"));
+            let detail = if message.contains("expected bool, got ") {
+                "cel expression must evaluate to a bool".to_owned()
+            } else {
+                format!("compilation failed: {message}")
+            };
+            checker.invalid(path.field("rule"), rule, detail);
         }
         if let Some(reason) = rule.text_at(&["reason"]) {
             checker.one_of(path.field("reason"), reason, &REASONS);

@@ -133,7 +133,7 @@ fn check_rule(
                 Value::Array(_) => "\"array\"".to_owned(),
                 scalar => scalar.to_string(),
             };
-            return checker.push(&path, format!("Invalid value: {shown}: {detail}"));
+            return checker.push(path, format!("Invalid value: {shown}: {detail}"));
         }
     }
     // What was there before and has not changed is let through.

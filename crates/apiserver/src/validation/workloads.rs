@@ -74,7 +74,7 @@ fn deployment(checker: &mut Checker<'_>, spec: &Value, path: &Path<'_>) {
     let strategy = &spec["strategy"];
     let strategy_path = path.field("strategy");
     if let Some(kind) = strategy.text_at(&["type"]).filter(|kind| !kind.is_empty()) {
-        checker.one_of(&strategy_path, kind, &["Recreate", "RollingUpdate"]);
+        checker.one_of(strategy_path, kind, &["Recreate", "RollingUpdate"]);
     }
     let rolling = &strategy["rollingUpdate"];
     if strategy.text_at(&["type"]) == Some("Recreate") && rolling.is_object() {
