@@ -3,7 +3,9 @@
 //
 //	oracle -programs DIR -knowledge DIR -out DIR SCENARIO.txt…
 //
-// For each scenario NAME.txt it writes DIR/NAME.jsonl. cargo xtask oracle calls it.
+// For each scenario NAME.txt it writes DIR/NAME.jsonl. Files that end in .plan.jsonl
+// are no scenarios but requests to an API server, whose answers go to
+// DIR/NAME.answers.jsonl. cargo xtask oracle calls it.
 package main
 
 import (
@@ -13,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +40,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	places := world.Places{Programs: *programs, Knowledge: *facts, Logs: filepath.Join(*out, "logs")}
+
+	if strings.HasSuffix(flag.Arg(0), ".plan.jsonl") {
+		if err := world.Ask(ctx, flag.Args(), places, *out); err != nil {
+			fmt.Fprintln(os.Stderr, "error:", err)
+			os.Exit(1)
+		}
+		return
+	}
 
 	var failures sync.Map
 	var running sync.WaitGroup

@@ -43,7 +43,7 @@ struct Places {
     changes: PathBuf,
 }
 
-/// `build`, `record [SCENARIO…]`, `diff SCENARIO`.
+/// `build`, `record [SCENARIO…]`, `diff SCENARIO`, `ask [REQUESTS…]`.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let places = Places {
@@ -56,7 +56,11 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         ["build"] => build(&places),
         ["record", names @ ..] => record(&places, names),
         ["diff", name] => diff(&places, name),
-        _ => Err("usage: cargo xtask oracle build | record [SCENARIO…] | diff SCENARIO".to_owned()),
+        ["ask", names @ ..] => ask(&places, names),
+        _ => Err(
+            "usage: cargo xtask oracle build | record [SCENARIO…] | diff SCENARIO | ask [REQUESTS…]"
+                .to_owned(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -126,7 +130,7 @@ fn play(places: &Places, names: &[&str]) -> Result<(), String> {
 }
 
 fn record(places: &Places, names: &[&str]) -> Result<(), String> {
-    let all = all_scenarios(places)?;
+    let all = all_in(places, "scenarios")?;
     let names: Vec<&str> = if names.is_empty() {
         all.iter().map(String::as_str).collect()
     } else {
@@ -136,6 +140,36 @@ fn record(places: &Places, names: &[&str]) -> Result<(), String> {
     for name in names {
         let text = narrated(places, name)?;
         let to = places.root.join("oracle/recordings").join(format!("{name}.txt"));
+        fs::write(&to, text).map_err(|error| format!("{}: {error}", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Puts files of requests to a real API server, and writes what it answers.
+fn ask(places: &Places, names: &[&str]) -> Result<(), String> {
+    fs::create_dir_all(&places.changes).map_err(|error| error.to_string())?;
+    let all = all_in(places, "requests")?;
+    let names: Vec<&str> = if names.is_empty() {
+        all.iter().map(String::as_str).collect()
+    } else {
+        names.to_vec()
+    };
+    let requests = |name: &str| places.root.join("oracle/requests").join(format!("{name}.txt"));
+    let mut command = Command::new(places.programs.join("oracle"));
+    command.arg("-programs").arg(&places.programs);
+    command.arg("-knowledge").arg(places.root.join("knowledge"));
+    command.arg("-out").arg(&places.changes);
+    for name in &names {
+        let plan = places.changes.join(format!("{name}.plan.jsonl"));
+        let text = printed(tool(places).arg("plan").arg(requests(name)))?;
+        fs::write(&plan, text).map_err(|error| format!("{}: {error}", plan.display()))?;
+        command.arg(plan);
+    }
+    succeed(&mut command)?;
+    for name in names {
+        let answers = places.changes.join(format!("{name}.answers.jsonl"));
+        let text = printed(tool(places).arg("answers").arg(requests(name)).arg(answers))?;
+        let to = places.root.join("oracle/answers").join(format!("{name}.txt"));
         fs::write(&to, text).map_err(|error| format!("{}: {error}", to.display()))?;
     }
     Ok(())
@@ -151,11 +185,12 @@ fn diff(places: &Places, name: &str) -> Result<(), String> {
 
 fn narrated(places: &Places, name: &str) -> Result<String, String> {
     let changes = places.changes.join(format!("{name}.jsonl"));
-    let output = tool(places)
-        .arg("narrate")
-        .arg(changes)
-        .output()
-        .map_err(|error| error.to_string())?;
+    printed(tool(places).arg("narrate").arg(changes))
+}
+
+/// What a command prints.
+fn printed(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
@@ -174,8 +209,9 @@ fn scenario(places: &Places, name: &str) -> PathBuf {
     places.root.join("oracle/scenarios").join(format!("{name}.txt"))
 }
 
-fn all_scenarios(places: &Places) -> Result<Vec<String>, String> {
-    let directory = places.root.join("oracle/scenarios");
+/// The names of the files in a directory of the oracle.
+fn all_in(places: &Places, directory: &str) -> Result<Vec<String>, String> {
+    let directory = places.root.join("oracle").join(directory);
     let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())

@@ -16,6 +16,7 @@ mod compare;
 mod narrate;
 mod play;
 mod recording;
+pub mod requests;
 mod scenario;
 mod wording;
 

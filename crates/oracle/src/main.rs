@@ -5,6 +5,11 @@
 //! firstpass-oracle play SCENARIO.txt         what the simulator does, as a recording
 //! firstpass-oracle compare SCENARIO.txt RECORDING.txt
 //! firstpass-oracle stable SCENARIO.txt RECORDING.txt RECORDING.txt
+//! firstpass-oracle plan REQUESTS.txt                       requests for the real API server
+//! firstpass-oracle answers REQUESTS.txt ANSWERS.jsonl      what it answered, as lines
+//! firstpass-oracle differ REQUESTS.txt ANSWERS.jsonl       where the embedded server answers something else
+//! firstpass-oracle mutate REQUESTS.txt                     the file with a step for each change to each object
+//! firstpass-oracle reduce REQUESTS.txt ANSWERS.jsonl       the file without steps that show nothing new
 //! ```
 
 #![expect(
@@ -14,6 +19,7 @@
 
 use std::process::ExitCode;
 
+use firstpass_oracle::requests::{self, Answer, Requests};
 use firstpass_oracle::{Recording, Scenario, Waits, compare, narrate, play, read_changes};
 
 fn main() -> ExitCode {
@@ -47,6 +53,40 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
             let waits = read_scenario(scenario)?.waits;
             Ok(report(&recorded(one)?, &recorded(other)?, waits))
         }
+        ["plan", file] => {
+            print!("{}", requests::plan(&read_requests(file)?));
+            Ok(ExitCode::SUCCESS)
+        }
+        ["answers", file, answers] => {
+            let real = requests::transcript(&read_requests(file)?, &read_answers(answers)?);
+            print!("{}", requests::to_text(&real));
+            Ok(ExitCode::SUCCESS)
+        }
+        ["differ", file, answers] => {
+            let (real, ours) = both(file, answers)?;
+            for (index, (real, ours)) in real.iter().zip(&ours).enumerate() {
+                if !requests::agree(&real.1, &ours.1) {
+                    println!("{}: {}\n  real: {}\n  ours: {}", index + 1, real.0, real.1, ours.1);
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        ["mutate", file] => {
+            print!("{}", requests::with_mutations(&read(file)?).map_err(|error| format!("{file}: {error}"))?);
+            Ok(ExitCode::SUCCESS)
+        }
+        ["reduce", file, answers] => {
+            let (real, ours) = both(file, answers)?;
+            let differ = (0..real.len())
+                .filter(|index| !requests::agree(&real[*index].1, &ours[*index].1))
+                .collect();
+            let kept = requests::representatives(&real, &differ);
+            let text = read(file)?;
+            let (before, _) = text.split_once("=== steps\n").unwrap_or((&text, ""));
+            let steps: Vec<&str> = kept.iter().map(|index| real[*index].0.as_str()).collect();
+            println!("{before}=== steps\n{}", steps.join("\n"));
+            Ok(ExitCode::SUCCESS)
+        }
         _ => Err("usage: narrate CHANGES | play SCENARIO | compare SCENARIO RECORDING | stable SCENARIO RECORDING RECORDING".to_owned()),
     }
 }
@@ -62,6 +102,27 @@ fn report(one: &Recording, other: &Recording, waits: Waits) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+type Transcript = Vec<(String, String)>;
+
+/// What the real server and the embedded one answered.
+fn both(file: &str, answers: &str) -> Result<(Transcript, Transcript), String> {
+    let file = read_requests(file)?;
+    let real = requests::transcript(&file, &read_answers(answers)?);
+    Ok((real, requests::transcript(&file, &requests::answers(&file))))
+}
+
+fn read_requests(path: &str) -> Result<Requests, String> {
+    Requests::parse(&read(path)?).map_err(|error| format!("{path}: {error}"))
+}
+
+fn read_answers(path: &str) -> Result<Vec<Answer>, String> {
+    let text = read(path)?;
+    let lines = text.lines().enumerate();
+    lines
+        .map(|(index, line)| Answer::read(line).ok_or_else(|| format!("{path}:{}: no answer", index + 1)))
+        .collect()
 }
 
 fn read_scenario(path: &str) -> Result<Scenario, String> {

@@ -244,7 +244,7 @@ fn files_over(
 }
 
 /// Cuts a file at lines that begin with `=== `.
-fn split(text: &str) -> (String, Vec<(String, String)>) {
+pub(crate) fn split(text: &str) -> (String, Vec<(String, String)>) {
     let mut head = String::new();
     let mut sections: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
@@ -259,7 +259,7 @@ fn split(text: &str) -> (String, Vec<(String, String)>) {
     (head, sections)
 }
 
-fn yaml(text: &str) -> Result<Value, ScenarioError> {
+pub(crate) fn yaml(text: &str) -> Result<Value, ScenarioError> {
     if text
         .lines()
         .all(|line| line.trim().is_empty() || line.starts_with('#'))

@@ -28,6 +28,7 @@ type api struct {
 
 func newAPI(config *rest.Config) (*api, error) {
 	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err

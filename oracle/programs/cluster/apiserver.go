@@ -45,6 +45,8 @@ func runAPIServer(dir string, port, etcdPort int) error {
 		"--service-account-signing-key-file=" + key,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
+		// Services are found by their endpoints, as k3s does it: nobody routes their addresses here.
+		"--enable-aggregator-routing=true",
 		// Whoever reads the record wants to read the objects.
 		"--storage-media-type=application/json",
 		"--profiling=false",
