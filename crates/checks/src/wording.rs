@@ -143,6 +143,8 @@ pub(crate) fn barrier(input: &CheckInput<'_>, from: TierIndex, cause: &Cause<'_>
                 _ => crds(),
             }
         }
+        // What is made at runtime is in no tier, so no wait covers it.
+        How::OperatorObject { trigger, .. } if input.cluster.find(trigger).is_none() => crds(),
         How::OperatorObject {
             operator, trigger, ..
         } => match expression(input.knowledge, operator, trigger, cause) {
@@ -234,8 +236,9 @@ fn expression(
     let write = kind
         .status
         .iter()
-        .find(|write| write.name.as_deref() == Some(status))?;
-    let current = condition_of(&write.set)?;
+        .position(|write| write.name.as_deref() == Some(status))?;
+    let before: Vec<&Value> = kind.status[..write].iter().map(|write| &write.set).collect();
+    let current = condition_of(&kind.status[write].set, &before)?;
     let version = kind.served(VersionPoint::Newest);
     let version = version.first()?;
     Some(format!(
@@ -244,15 +247,18 @@ fn expression(
     ))
 }
 
-/// A CEL expression that holds once a status has been written.
-fn condition_of(set: &Value) -> Option<String> {
+/// A CEL expression that holds once a status has been written, and does not hold before.
+fn condition_of(set: &Value, before: &[&Value]) -> Option<String> {
     if let Some(phase) = set.text_at(&["phase"]) {
         return Some(format!("status.phase == '{phase}'"));
     }
-    let conditions = set.items_at(&["conditions"]);
-    let met = conditions
-        .iter()
-        .find(|condition| condition.text_at(&["status"]) == Some("True"))?;
+    let is_met = |condition: &&Value| condition.text_at(&["status"]) == Some("True");
+    let was_met = |condition: &Value| {
+        let mut earlier = before.iter().flat_map(|set| set.items_at(&["conditions"]));
+        earlier.any(|other| is_met(&other) && other.text_at(&["type"]) == condition.text_at(&["type"]))
+    };
+    let mut conditions = set.items_at(&["conditions"]).iter().filter(is_met);
+    let met = conditions.find(|condition| !was_met(condition))?;
     let condition_type = met.text_at(&["type"])?;
     Some(format!(
         "status.conditions.exists(c, c.type == '{condition_type}' && c.status == 'True')"
@@ -279,13 +285,23 @@ mod tests {
     #[test]
     fn expressions_read_the_status_that_operators_write() {
         assert_eq!(
-            condition_of(&json!({"phase": "Deployed", "conditions": []})).unwrap(),
+            condition_of(&json!({"phase": "Deployed", "conditions": []}), &[]).unwrap(),
             "status.phase == 'Deployed'"
         );
         assert_eq!(
-            condition_of(&json!({"conditions": [{"type": "Available", "status": "True"}]})).unwrap(),
+            condition_of(
+                &json!({"conditions": [{"type": "Available", "status": "True"}]}),
+                &[]
+            )
+            .unwrap(),
             "status.conditions.exists(c, c.type == 'Available' && c.status == 'True')"
         );
-        assert_eq!(condition_of(&json!({})), None);
+        let installed = json!({"conditions": [{"type": "Installed", "status": "True"}]});
+        let healthy = json!({"conditions": [{"type": "Installed", "status": "True"}, {"type": "Healthy", "status": "True"}]});
+        assert_eq!(
+            condition_of(&healthy, &[&installed]).unwrap(),
+            "status.conditions.exists(c, c.type == 'Healthy' && c.status == 'True')"
+        );
+        assert_eq!(condition_of(&json!({}), &[]), None);
     }
 }
