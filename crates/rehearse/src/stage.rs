@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_apiserver::{ApiServer, Apply, CrdSketch, Delays as ServerDelays, Options, Request, Scope};
-use firstpass_baseline::{SeededRelease, Stage, StagedKind};
+use firstpass_baseline::{Release, SeededRelease, Stage, StagedKind};
 use firstpass_controllers::{Delays, made};
 use firstpass_diagnostics::Assumption;
 use firstpass_flux::{HelmRelease, names};
@@ -74,6 +74,7 @@ impl Setup<'_> {
         for need in &self.graph.needs {
             self.assume_object(need, &mut server, &mut assumptions);
         }
+        self.assume_release_namespaces(&mut server, &mut assumptions);
         self.assume_sources(&mut server, &mut assumptions);
         settle(&mut server);
         (server, assumptions)
@@ -242,6 +243,48 @@ impl Setup<'_> {
             ),
             source: need.origin.file.clone(),
         });
+    }
+
+    /// The namespace that a release goes into is taken to exist where something unseen may make it.
+    fn assume_release_namespaces(&self, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
+        let objects: BTreeMap<ObjectId, &Arc<Value>> = self
+            .cluster
+            .objects()
+            .map(|(_, object)| (object.id(), &object.object))
+            .collect();
+        let found = |id: &ObjectId| objects.get(id).map(|object| Arc::clone(object));
+        let releases: Vec<(&ObjectId, Release)> = objects
+            .iter()
+            .filter(|(_, object)| HelmRelease::is(object))
+            .map(|(id, object)| (id, Release::of_object(object, &found)))
+            .collect();
+        let makes_namespaces = |release: &Release| {
+            let facts = release.facts(self.knowledge);
+            facts.is_none_or(|facts| facts.chart.makes_namespaces)
+        };
+        if self.graph.unknowns.is_empty() && !releases.iter().any(|(_, release)| makes_namespaces(release)) {
+            return;
+        }
+        for (id, release) in &releases {
+            let namespace = &release.namespace;
+            let comes = objects.contains_key(&ObjectId::new("", "Namespace", None, namespace))
+                || releases
+                    .iter()
+                    .any(|(_, other)| other.creates_namespace && other.namespace == *namespace);
+            let is_there = server
+                .object(&ObjectId::new("", "Namespace", None, namespace))
+                .is_some();
+            if comes || is_there || id.namespace.as_ref() == Some(namespace) {
+                continue;
+            }
+            ensure_namespace(server, namespace);
+            assumptions.push(Assumption {
+                about: "namespace".to_owned(),
+                subject: format!("Namespace/{namespace}"),
+                assumed: format!("exists; {id} installs into it and nothing that can be seen brings it"),
+                source: "default".to_owned(),
+            });
+        }
     }
 
     fn is_chart_namespace(&self, object: &ObjectId) -> bool {

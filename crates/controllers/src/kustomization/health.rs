@@ -197,7 +197,18 @@ pub(crate) fn health_of(
             }
             health
         }
-        None => readiness::health(id, context.server, flux),
+        None => {
+            let health = readiness::health(id, context.server, flux);
+            let is_silent = object.items_at(&["status", "conditions"]).is_empty();
+            if health.status != StatusKind::Current || !is_silent {
+                return health;
+            }
+            // A controller that lacks something says so within milliseconds, which is before the first poll.
+            match crate::operator::lacks(object, context).first() {
+                Some(other) => Health::new(StatusKind::InProgress, format!("waiting for {other}")),
+                None => health,
+            }
+        }
     }
 }
 

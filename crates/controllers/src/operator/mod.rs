@@ -27,6 +27,7 @@ use status::StatusAct;
 
 pub(crate) use effects::ensure_namespace;
 pub(crate) use instance::work_before_ready;
+pub(crate) use status::lacks;
 
 /// How long an object that was refused is left alone before an operator tries again.
 const RETRY: Duration = Duration::from_secs(5);

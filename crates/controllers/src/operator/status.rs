@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use firstpass_apiserver::{Request, Target};
-use firstpass_knowledge::{KindDef, StatusWrite, TemplateScope};
+use firstpass_knowledge::{KindDef, StatusWrite, TemplateScope, WaitProof};
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(super) struct StatusAct {
 
 impl OperatorController {
     /// Begins to write the status of an object in a generation that was not seen before, if its controller works.
-    pub(super) fn report(&mut self, object: &Arc<Value>, ready: &[InstanceKey], context: &Context<'_>) {
+    pub(super) fn report(&mut self, object: &Arc<Value>, ready: &[InstanceKey], context: &mut Context<'_>) {
         let id = object.id();
         let def = context.knowledge.custom_kind(&id.group, &id.kind);
         let Some(def) = def.filter(|def| !def.status.is_empty()) else {
@@ -39,6 +39,12 @@ impl OperatorController {
         let is_new = self.reported.get(&id) != Some(&generation(object));
         if is_controlled && is_new {
             self.reported.insert(id.clone(), generation(object));
+            // A controller sees at once what it lacks, and says so before anybody looks.
+            let missing = lacks(object, context);
+            let last = def.status.iter().rfind(|step| step.name.is_some());
+            if let Some(step) = last.filter(|_| !missing.is_empty()) {
+                patch_waiting(step, object, &missing, context);
+            }
             self.plan_status(&id, generation(object), 0, def, context);
         }
     }
@@ -85,7 +91,7 @@ impl OperatorController {
         }
         self.stop_waiting(&id);
         let missing = match &step.name {
-            Some(_) => missing(&object, context),
+            Some(_) => lacks(&object, context),
             None => Vec::new(),
         };
         if !missing.is_empty() {
@@ -175,7 +181,17 @@ fn waits_for_its_claim(status: &str, object: &Value, context: &Context<'_>) -> b
 
 /// What an object's controller cannot do without and does not have: another object that is to come, or is not healthy yet.
 /// What nothing brings is taken to be there.
-fn missing(object: &Value, context: &Context<'_>) -> Vec<ObjectId> {
+pub(crate) fn lacks(object: &Value, context: &Context<'_>) -> Vec<ObjectId> {
+    let reports_ready = |def: &&KindDef| def.wait_proof() == WaitProof::ReadyCondition;
+    let id = object.id();
+    if context
+        .knowledge
+        .custom_kind(&id.group, &id.kind)
+        .filter(reports_ready)
+        .is_none()
+    {
+        return Vec::new();
+    }
     let needs = context.knowledge.needs_of(object).into_iter();
     needs
         .filter(|need| match context.server.object(need) {

@@ -217,10 +217,15 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
         };
         // A release that waits for another stuck one, or for a tier that never applies, is not to blame.
         let is_secondary = failure.obstacles.iter().any(|obstacle| match obstacle {
-            Obstacle::Release { release, state } => {
-                *state != DependencyState::Missing
-                    || explainer.by_id.contains_key(&crate::waits::release_id(release))
-            }
+            Obstacle::Release { release, state } => match state {
+                // The other one is what it is; the expression asks for something else.
+                DependencyState::ExpressionFalse => {
+                    let releases = explainer.world.releases.releases();
+                    releases.get(release).is_some_and(|other| !other.settled)
+                }
+                DependencyState::Missing => explainer.by_id.contains_key(&crate::waits::release_id(release)),
+                DependencyState::NotReady | DependencyState::OtherRevision => true,
+            },
             Obstacle::Source { source } => explainer.by_id.contains_key(source),
             // One that is there lacks what is asked for.
             Obstacle::VariableSource { object } => {
