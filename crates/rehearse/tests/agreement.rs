@@ -14,29 +14,8 @@ use common::{How, directory, overlaid, script};
 use firstpass_diagnostics::{Finding, Verdict};
 use firstpass_rehearse::{Script, run_rule};
 use firstpass_source::Tree;
-
-/// Public repositories with their clusters.
-const CORPUS: [(&str, &str); 19] = [
-    ("fluxcd__flux2-kustomize-helm-example", "clusters/staging"),
-    ("fluxcd__flux2-kustomize-helm-example", "clusters/production"),
-    ("fluxcd__flux2-multi-tenancy", "clusters/staging"),
-    ("fluxcd__flux2-multi-tenancy", "clusters/production"),
-    ("onedr0p__home-ops", "kubernetes/flux/cluster"),
-    ("billimek__k8s-gitops", "setup/flux/cluster"),
-    ("tyriis__home-ops", "kubernetes/main/flux"),
-    ("tyriis__home-ops", "kubernetes/utility/flux"),
-    ("martinohmann__home-ops", "kubernetes/main/flux"),
-    ("martinohmann__home-ops", "kubernetes/storage/flux"),
-    ("equinor__radix-flux", "clusters/c2-production"),
-    ("equinor__radix-flux", "clusters/c3"),
-    ("equinor__radix-flux", "clusters/development"),
-    ("equinor__radix-flux", "clusters/monitoring"),
-    ("equinor__radix-flux", "clusters/playground"),
-    ("equinor__radix-flux", "clusters/production"),
-    ("joryirving__home-ops", "kubernetes/clusters/main"),
-    ("joryirving__home-ops", "kubernetes/clusters/utility"),
-    ("joryirving__home-ops", "kubernetes/clusters/test"),
-];
+use firstpass_testing::CORPUS;
+use firstpass_testing::cases::{own_cases, shared_cases};
 
 fn is_stuck(finding: &&Finding) -> bool {
     finding.verdict.is_some_and(Verdict::is_failure)
@@ -88,10 +67,7 @@ fn check(name: &str, tree: Arc<dyn Tree>, entry: &str, all: &mut Vec<String>) {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the cases and stories are read from disk"
-)]
+#[expect(clippy::disallowed_methods, reason = "the stories are read from disk")]
 fn rules_and_runs_agree() {
     let mut all = Vec::new();
     let example = PathBuf::from(concat!(
@@ -108,32 +84,19 @@ fn rules_and_runs_agree() {
         let name = story.file_name().unwrap().to_string_lossy().into_owned();
         check(&name, overlaid(&example, &story), "clusters/prod", &mut all);
     }
-    if let Some(cases) = firstpass_testing::shared("cases") {
-        let mut cases: Vec<PathBuf> = std::fs::read_dir(&cases)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        cases.sort();
-        for case in cases.iter().filter(|case| case.join("repo").is_dir()) {
-            let text = std::fs::read_to_string(case.join("expect.yaml")).unwrap();
-            let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
-            let name = case.file_name().unwrap().to_string_lossy().into_owned();
-            check(
-                &name,
-                directory(&case.join("repo")),
-                expect["entry"].as_str().unwrap(),
-                &mut all,
-            );
-        }
+    for case in own_cases().into_iter().chain(shared_cases()) {
+        check(&case.name, directory(&case.repository), &case.entry, &mut all);
     }
     if let Some(corpus) = firstpass_testing::shared("corpus") {
-        for (repository, entry) in CORPUS {
-            check(
-                &format!("{repository} {entry}"),
-                directory(&corpus.join(repository)),
-                entry,
-                &mut all,
-            );
+        for (repository, entries) in CORPUS {
+            for entry in entries {
+                check(
+                    &format!("{repository} {entry}"),
+                    directory(&corpus.join(repository)),
+                    entry,
+                    &mut all,
+                );
+            }
         }
     }
     assert!(all.is_empty(), "\n{}", all.join("\n"));

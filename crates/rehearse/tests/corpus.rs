@@ -6,47 +6,7 @@ mod common;
 use common::{How, directory, script};
 use firstpass_diagnostics::Severity;
 use firstpass_sim::End;
-
-/// Cluster entries per repository.
-const ENTRIES: [(&str, &[&str]); 8] = [
-    (
-        "fluxcd__flux2-kustomize-helm-example",
-        &["clusters/staging", "clusters/production"],
-    ),
-    (
-        "fluxcd__flux2-multi-tenancy",
-        &["clusters/staging", "clusters/production"],
-    ),
-    ("onedr0p__home-ops", &["kubernetes/flux/cluster"]),
-    ("billimek__k8s-gitops", &["setup/flux/cluster"]),
-    (
-        "tyriis__home-ops",
-        &["kubernetes/main/flux", "kubernetes/utility/flux"],
-    ),
-    (
-        "martinohmann__home-ops",
-        &["kubernetes/main/flux", "kubernetes/storage/flux"],
-    ),
-    (
-        "equinor__radix-flux",
-        &[
-            "clusters/c2-production",
-            "clusters/c3",
-            "clusters/development",
-            "clusters/monitoring",
-            "clusters/playground",
-            "clusters/production",
-        ],
-    ),
-    (
-        "joryirving__home-ops",
-        &[
-            "kubernetes/clusters/main",
-            "kubernetes/clusters/utility",
-            "kubernetes/clusters/test",
-        ],
-    ),
-];
+use firstpass_testing::CORPUS;
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "picks a repository by hand")]
@@ -55,7 +15,7 @@ fn every_rehearsal_ends() {
         return;
     };
     let only = std::env::var("REPO").ok();
-    for (repository, entries) in ENTRIES {
+    for (repository, entries) in CORPUS {
         if only
             .as_ref()
             .is_some_and(|only| !repository.contains(only.as_str()))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use common::{How, directory, overlaid, script};
 use firstpass_rehearse::Script;
 use firstpass_source::Tree;
+use firstpass_testing::cases::{own_cases, shared_cases};
 
 /// What is well as soon as it is stored, so that nobody waits longer for it.
 const DATA: [&str; 9] = [
@@ -85,30 +86,13 @@ fn complaints(name: &str, script: &Script, all: &mut Vec<String>) -> usize {
     looked_at
 }
 
-#[expect(clippy::disallowed_methods, reason = "cases and stories are read from disk")]
+#[expect(clippy::disallowed_methods, reason = "stories are read from disk")]
 fn repositories() -> Vec<(String, Arc<dyn Tree>, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found: Vec<(String, Arc<dyn Tree>, String)> = Vec::new();
-    let mut directories = vec![root.join("cases")];
-    directories.extend(firstpass_testing::shared("cases"));
-    for cases in directories {
-        let mut cases: Vec<PathBuf> = std::fs::read_dir(cases)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        cases.sort();
-        for case in cases.iter().filter(|case| case.join("repo").is_dir()) {
-            let text = std::fs::read_to_string(case.join("expect.yaml")).unwrap();
-            let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
-            if let Some(entry) = expect["entry"].as_str() {
-                found.push((
-                    case.display().to_string(),
-                    directory(&case.join("repo")),
-                    entry.to_owned(),
-                ));
-            }
-        }
-    }
+    let cases = own_cases().into_iter().chain(shared_cases());
+    let mut found: Vec<(String, Arc<dyn Tree>, String)> = cases
+        .map(|case| (case.name, directory(&case.repository), case.entry))
+        .collect();
     let example = root.join("examples/home-network");
     let stories = std::fs::read_dir(example.join("stories"))
         .unwrap()

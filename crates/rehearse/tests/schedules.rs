@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{How, directory, overlaid, rehearse, script};
 use firstpass_diagnostics::{ClusterReport, Severity, Verdict};
 use firstpass_rehearse::Options;
+use firstpass_testing::cases::own_cases;
 
 fn how(schedules: u32) -> How {
     How {
@@ -33,35 +34,17 @@ fn loud(report: &ClusterReport) -> Vec<String> {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the cases are read from disk")]
 fn controls_stay_clean_in_every_schedule() {
-    let mut cases: Vec<PathBuf> = std::fs::read_dir(repository("cases"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("ctl"))
-        .collect();
-    cases.sort();
-    assert!(cases.len() > 40);
+    let controls = own_cases()
+        .into_iter()
+        .filter(|case| case.is_control && case.command == "rehearse");
+    let controls: Vec<_> = controls.collect();
+    assert!(controls.len() > 30);
     let mut flagged = Vec::new();
-    for case in cases {
-        let text = std::fs::read_to_string(case.join("expect.yaml")).unwrap();
-        let expect = firstpass_yaml::parse_one(&text).unwrap().to_json().unwrap();
-        if expect["command"] != "rehearse" {
-            continue;
-        }
-        let report = rehearse(
-            directory(&case.join("repo")),
-            expect["entry"].as_str().unwrap(),
-            &how(25),
-        )
-        .report;
+    for case in controls {
+        let report = rehearse(directory(&case.repository), &case.entry, &how(25)).report;
         if report.verdict != Verdict::Converges || !loud(&report).is_empty() {
-            flagged.push(format!(
-                "{}: {} {:#?}",
-                case.display(),
-                report.verdict,
-                loud(&report)
-            ));
+            flagged.push(format!("{}: {} {:#?}", case.name, report.verdict, loud(&report)));
         }
     }
     assert!(flagged.is_empty(), "{}", flagged.join("\n"));

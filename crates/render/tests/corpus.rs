@@ -5,47 +5,7 @@ use std::sync::Arc;
 
 use firstpass_render::{Options, Outcome, RenderedCluster, Repository, render_cluster};
 use firstpass_source::{RepoPath, WorkTree};
-
-/// The entries that the notes of the corpus list.
-const ENTRIES: [(&str, &[&str]); 8] = [
-    ("billimek__k8s-gitops", &["setup/flux/cluster"]),
-    (
-        "equinor__radix-flux",
-        &[
-            "clusters/c2-production",
-            "clusters/c3",
-            "clusters/development",
-            "clusters/monitoring",
-            "clusters/playground",
-            "clusters/production",
-        ],
-    ),
-    (
-        "fluxcd__flux2-kustomize-helm-example",
-        &["clusters/production", "clusters/staging"],
-    ),
-    (
-        "fluxcd__flux2-multi-tenancy",
-        &["clusters/production", "clusters/staging"],
-    ),
-    (
-        "joryirving__home-ops",
-        &[
-            "kubernetes/clusters/main",
-            "kubernetes/clusters/test",
-            "kubernetes/clusters/utility",
-        ],
-    ),
-    (
-        "martinohmann__home-ops",
-        &["kubernetes/main/flux", "kubernetes/storage/flux"],
-    ),
-    ("onedr0p__home-ops", &["kubernetes/flux/cluster"]),
-    (
-        "tyriis__home-ops",
-        &["kubernetes/main/flux", "kubernetes/utility/flux"],
-    ),
-];
+use firstpass_testing::CORPUS;
 
 fn summary(cluster: &RenderedCluster) -> String {
     let mut text = format!("{} (Flux {})\n", cluster.entry.directory, cluster.settings.flux);
@@ -88,7 +48,7 @@ fn every_reachable_kustomization_is_rendered_or_listed() {
     let Some(corpus) = firstpass_testing::shared("corpus") else {
         return;
     };
-    for (name, entries) in ENTRIES {
+    for (name, entries) in CORPUS {
         let repository = Repository::open(Arc::new(WorkTree::open(corpus.join(name)).unwrap())).unwrap();
         let found: Vec<String> = repository
             .entries()

@@ -1,5 +1,6 @@
 //! Repositories for tests: in a string, on disk, of any size; and where the shared test inputs are. For tests only.
 
+pub mod cases;
 mod fixture;
 mod scratch;
 pub mod synthetic;
@@ -8,6 +9,47 @@ use std::path::PathBuf;
 
 pub use fixture::{BOOTSTRAP, files, tree};
 pub use scratch::Scratch;
+
+/// The public repositories of the shared corpus, and the cluster entries of each that its notes list.
+pub const CORPUS: [(&str, &[&str]); 8] = [
+    ("billimek__k8s-gitops", &["setup/flux/cluster"]),
+    (
+        "equinor__radix-flux",
+        &[
+            "clusters/c2-production",
+            "clusters/c3",
+            "clusters/development",
+            "clusters/monitoring",
+            "clusters/playground",
+            "clusters/production",
+        ],
+    ),
+    (
+        "fluxcd__flux2-kustomize-helm-example",
+        &["clusters/production", "clusters/staging"],
+    ),
+    (
+        "fluxcd__flux2-multi-tenancy",
+        &["clusters/production", "clusters/staging"],
+    ),
+    (
+        "joryirving__home-ops",
+        &[
+            "kubernetes/clusters/main",
+            "kubernetes/clusters/test",
+            "kubernetes/clusters/utility",
+        ],
+    ),
+    (
+        "martinohmann__home-ops",
+        &["kubernetes/main/flux", "kubernetes/storage/flux"],
+    ),
+    ("onedr0p__home-ops", &["kubernetes/flux/cluster"]),
+    (
+        "tyriis__home-ops",
+        &["kubernetes/main/flux", "kubernetes/utility/flux"],
+    ),
+];
 
 /// A directory of the shared test inputs, such as `cases` or `corpus`; `None` where they are not at hand.
 ///

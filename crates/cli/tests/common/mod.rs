@@ -6,8 +6,6 @@
     reason = "tests read the inputs that they compare with"
 )]
 
-pub(crate) mod cases;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
