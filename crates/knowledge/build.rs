@@ -1,4 +1,5 @@
-//! Embeds the data files below `knowledge/` at the repository's root, in the order of their paths.
+//! Embeds the data files below `knowledge/` at the repository's root, in the order of their paths. All paths are written
+//! relative to this crate, so that a build directory stays right wherever the checkout lies.
 #![allow(
     clippy::disallowed_methods,
     reason = "a build script reads the files that it embeds"
@@ -8,31 +9,22 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-fn main() {
-    let crate_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let root = crate_dir
-        .join("../..")
-        .canonicalize()
-        .expect("the crate lies two folders below the root");
-    let data_dir = root.join("knowledge");
-    println!("cargo:rerun-if-changed={}", data_dir.display());
+/// The repository's root, seen from this crate, in which cargo runs this.
+const ROOT: &str = "../..";
 
+fn main() {
     let mut paths = Vec::new();
-    collect(&data_dir, &mut paths);
+    collect(&Path::new(ROOT).join("knowledge"), &mut paths);
     paths.sort();
 
     let mut list = String::from("&[\n");
     for path in paths {
-        println!("cargo:rerun-if-changed={}", path.display());
-        let name = path
-            .strip_prefix(&root)
-            .expect("found below the root")
-            .to_string_lossy()
-            .replace('\\', "/");
+        let path = path.display().to_string().replace('\\', "/");
+        println!("cargo:rerun-if-changed={path}");
+        let name = &path[ROOT.len() + 1..];
         writeln!(
             list,
-            "    ({name:?}, include_str!({:?})),",
-            path.display().to_string()
+            "    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{path}\"))),"
         )
         .expect("writing to a string");
     }
@@ -42,10 +34,10 @@ fn main() {
 }
 
 fn collect(dir: &Path, paths: &mut Vec<PathBuf>) {
+    println!("cargo:rerun-if-changed={}", dir.display());
     for entry in fs::read_dir(dir).expect("the data folder is readable") {
         let path = entry.expect("the data folder is readable").path();
         if path.is_dir() {
-            println!("cargo:rerun-if-changed={}", path.display());
             collect(&path, paths);
         } else if path.extension().is_some_and(|extension| extension == "yaml") {
             paths.push(path);
