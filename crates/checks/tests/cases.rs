@@ -10,10 +10,6 @@ use support::{findings, is_loud, line};
 /// Cases whose fault no file shows.
 const ONLY_PLAYED: [(&str, &str); 2] = [
     (
-        "a41-cluster-behind-a-provider-that-nobody-waits-for",
-        "that a release is tried again and again is seen by playing",
-    ),
-    (
         "b23-ready-expression-that-is-never-true",
         "what an expression says of a status is found by playing",
     ),
