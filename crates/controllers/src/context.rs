@@ -120,6 +120,12 @@ pub trait Contents {
         false
     }
 
+    /// What in the cluster itself serves a source, a Service or a HelmRelease; `None` if it is outside, or there from the start.
+    fn server_of(&self, source: &ObjectId) -> Option<ObjectId> {
+        let _ = source;
+        None
+    }
+
     /// Whether nothing at all can bring this object, seen or unseen, so that it cannot be taken to exist.
     fn rules_out(&self, id: &ObjectId) -> bool {
         let _ = id;

@@ -36,6 +36,17 @@ const TOO_SLOW: &str = "context deadline exceeded";
 pub struct SourceController {
     timers: Timers<Fetch>,
     records: BTreeMap<ObjectId, SourceRecord>,
+    /// Sources whose server in this cluster did not answer.
+    unanswered: BTreeMap<ObjectId, Unanswered>,
+}
+
+/// A source whose server in this cluster did not answer.
+#[derive(Clone, Debug)]
+struct Unanswered {
+    /// The Service or the HelmRelease that would serve it.
+    server: ObjectId,
+    /// Something has come up since: the next try may succeed.
+    hopeful: bool,
 }
 
 /// What became of a source so far.
@@ -63,6 +74,11 @@ impl SourceController {
     /// What became of each source so far.
     pub fn records(&self) -> &BTreeMap<ObjectId, SourceRecord> {
         &self.records
+    }
+
+    /// What would serve a source, if it did not answer when it was asked last.
+    pub fn unanswered_by(&self, source: &ObjectId) -> Option<&ObjectId> {
+        self.unanswered.get(source).map(|unanswered| &unanswered.server)
     }
 
     /// Fetches a source now, since what it offers has moved.
@@ -122,6 +138,18 @@ impl SourceController {
             self.fail(id, &object, until, why, context);
             return;
         }
+        if let Some(server) = server_asked(&source, context).filter(|server| !answers(server, context)) {
+            self.unanswered.insert(
+                id.clone(),
+                Unanswered {
+                    server,
+                    hopeful: false,
+                },
+            );
+            self.fail(id, &object, Time::NEVER, UNREACHABLE, context);
+            return;
+        }
+        self.unanswered.remove(id);
         if let Some(origin) = chart_origin(&source)
             && !is_available(&origin, context)
         {
@@ -271,6 +299,11 @@ impl SourceController {
 impl Controller for SourceController {
     fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
         let Some(object) = new.or(old) else { return };
+        if !self.unanswered.is_empty() && new.is_some_and(|new| has_come_up(new)) {
+            for unanswered in self.unanswered.values_mut() {
+                unanswered.hopeful = true;
+            }
+        }
         if group_of(object.api_version()) != names::SOURCE_GROUP
             || object.kind().parse::<SourceKind>().is_err()
         {
@@ -279,6 +312,7 @@ impl Controller for SourceController {
         let id = object.id();
         let Some(new) = new else {
             self.records.remove(&id);
+            self.unanswered.remove(&id);
             return;
         };
         let changed = old.is_none_or(|old| flux_api::generation(old) != flux_api::generation(new));
@@ -298,7 +332,14 @@ impl Controller for SourceController {
     }
 
     fn is_working(&self) -> bool {
-        self.timers.iter().any(|fetch| !fetch.is_retry)
+        let may_answer = |fetch: &Fetch| {
+            self.unanswered
+                .get(&fetch.source)
+                .is_some_and(|unanswered| unanswered.hopeful)
+        };
+        self.timers
+            .iter()
+            .any(|fetch| !fetch.is_retry || may_answer(fetch))
     }
 }
 
@@ -311,6 +352,32 @@ fn timeout(source: &ObjectId, context: &Context<'_>) -> Duration {
             .ok()
     });
     stated.map_or(TIMEOUT, crate::time::of_flux)
+}
+
+/// What in this cluster is asked when a source is fetched. An OCI index is never fetched: its charts are.
+fn server_asked(source: &Source, context: &Context<'_>) -> Option<ObjectId> {
+    match chart_origin(source) {
+        Some(origin) => context.contents.server_of(&origin.id()),
+        None if source.oci_index => None,
+        None => context.contents.server_of(&source.name.id()),
+    }
+}
+
+/// Whether a server in this cluster answers: a Service that pods serve, or a release that is installed.
+fn answers(server: &ObjectId, context: &Context<'_>) -> bool {
+    if let Some(namespace) = server.namespace.as_ref().filter(|_| server.is("", "Service")) {
+        return context.server.is_service_serving(namespace, &server.name);
+    }
+    let object = context.server.object(server);
+    object.is_some_and(|object| object.condition_is_true(names::condition::READY))
+}
+
+/// Whether an object may be, or bring, a server that answers from now on.
+fn has_come_up(object: &Value) -> bool {
+    let id = object.id();
+    id.is("", "Service")
+        || id.is(names::HELM_GROUP, names::HELM_RELEASE) && object.condition_is_true(names::condition::READY)
+        || crate::workload::is_workload(&id.group_kind()) && crate::workload::is_ready(object)
 }
 
 /// The source that a HelmChart comes from.

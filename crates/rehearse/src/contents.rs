@@ -10,7 +10,7 @@ use firstpass_controllers::{Artifact, BuildFailure, Built, Contents, made};
 use firstpass_flux::{HelmRelease, Kustomization, names};
 use firstpass_knowledge::Knowledge;
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
-use firstpass_order::{Answer, Needed, OrderGraph};
+use firstpass_order::{Answer, Needed, OrderGraph, hashed_twin, misnamed_data, server_of};
 use firstpass_render::{
     Data, DataKind, MadeBy, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
 };
@@ -35,6 +35,10 @@ pub struct RepositoryContents {
     linux_only: bool,
     /// Whether some manifest is a default storage class.
     brings_default_class: bool,
+    /// Data that HelmReleases and Flux Kustomizations name and that is not there under that name.
+    misnamed: BTreeSet<ObjectId>,
+    /// What serves sources from inside the cluster.
+    servers: BTreeMap<ObjectId, ObjectId>,
     /// Whether manifests that can all be seen are all there is: no chart, no operator's objects, nothing unseen.
     only_manifests: bool,
 }
@@ -77,6 +81,8 @@ impl RepositoryContents {
         }
         let operators = operators(&cluster, stage, knowledge);
         let granted = granted_accounts(&cluster);
+        let misnamed = misnamed(&cluster, graph);
+        let servers = servers(&cluster, stage);
         let mut written: BTreeMap<GroupKind, BTreeSet<String>> = BTreeMap::new();
         for need in &graph.needs {
             if let Needed::Kind { kind, version } = &need.needed {
@@ -104,9 +110,46 @@ impl RepositoryContents {
             operators,
             written,
             granted,
+            misnamed,
+            servers,
             only_manifests: graph.unknowns.is_empty() && stage.releases.is_empty() && !has_releases,
         }
     }
+}
+
+fn servers(cluster: &RenderedCluster, stage: &Stage) -> BTreeMap<ObjectId, ObjectId> {
+    let seeds = cluster.seeds.iter().map(RenderedObject::id);
+    let applied = cluster.objects().map(|(_, object)| object.id());
+    let sources = seeds.chain(applied).filter(|id| id.group == names::SOURCE_GROUP);
+    let served = sources.filter_map(|source| {
+        let server = server_of(cluster, stage, &source)?.object.id();
+        Some((source, server))
+    });
+    served.collect()
+}
+
+/// What HelmReleases take values from under a name that a generator has put a hash behind, and what Flux Kustomizations take
+/// variables from by a slip of the pen.
+fn misnamed(cluster: &RenderedCluster, graph: &OrderGraph) -> BTreeSet<ObjectId> {
+    let releases = cluster
+        .objects()
+        .filter(|(_, object)| HelmRelease::is(&object.object));
+    let wanted = releases.flat_map(|(_, object)| {
+        let release = HelmRelease::read(&object.object).value;
+        let namespace = release.name.namespace.clone();
+        let values = release.spec.values_from.into_iter();
+        values.map(move |from| ObjectId::new("", &from.kind, Some(&namespace), &from.name))
+    });
+    let wanted: BTreeSet<ObjectId> = wanted.collect();
+    let values = wanted.into_iter().filter(|id| hashed_twin(cluster, id).is_some());
+    let nobodys = cluster
+        .assumed
+        .iter()
+        .filter(|data| data.made_by == MadeBy::Nobody);
+    let variables = nobodys
+        .map(|data| data.object().id())
+        .filter(|id| misnamed_data(cluster, &graph.unknowns, id).is_some());
+    values.chain(variables).collect()
 }
 
 /// The operators that something starts: charts, manifests, and other operators.
@@ -208,6 +251,7 @@ impl Contents for RepositoryContents {
         let live = Live {
             server,
             cluster: &self.cluster,
+            misnamed: &self.misnamed,
         };
         if tier.spec.kube_config.is_some() {
             // It applies to another cluster, which is taken to accept it.
@@ -245,9 +289,16 @@ impl Contents for RepositoryContents {
         !self.operators.contains(operator)
     }
 
+    fn server_of(&self, source: &ObjectId) -> Option<ObjectId> {
+        self.servers.get(source).cloned()
+    }
+
     /// Storage classes, volumes, accounts and priority classes are brought by manifests and by charts; without charts, all that
-    /// there are can be seen.
+    /// there are can be seen. Values that a generator has given another name are not there under this one.
     fn rules_out(&self, id: &ObjectId) -> bool {
+        if self.misnamed.contains(id) {
+            return true;
+        }
         let is_seen = id.is("storage.k8s.io", "StorageClass")
             || id.is("", "ServiceAccount")
             || id.is("", "PersistentVolume")
@@ -358,6 +409,8 @@ fn obstacle(failure: &TierFailure) -> Obstacle {
 struct Live<'a> {
     server: &'a ApiServer,
     cluster: &'a RenderedCluster,
+    /// What is named and not there under that name.
+    misnamed: &'a BTreeSet<ObjectId>,
 }
 
 impl Variables for Live<'_> {
@@ -373,7 +426,8 @@ impl Variables for Live<'_> {
         };
         let is_there = match &assumed.made_by {
             MadeBy::Controller { object, tier } => self.is_stored(object, tier),
-            MadeBy::Configuration | MadeBy::Nobody => true,
+            MadeBy::Configuration => true,
+            MadeBy::Nobody => !self.misnamed.contains(&assumed.object().id()),
         };
         is_there.then(|| assumed.data.clone())
     }

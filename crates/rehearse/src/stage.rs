@@ -65,8 +65,15 @@ impl Setup<'_> {
         for release in &self.stage.releases {
             self.seed_release(release, &mut server);
         }
-        // What a controller makes of an object comes with that object.
-        let given = |data: &&AssumedData| !matches!(data.made_by, MadeBy::Controller { .. });
+        // What a controller makes of an object comes with that object, and a slip of the pen from nobody.
+        let given = |data: &&AssumedData| match data.made_by {
+            MadeBy::Controller { .. } => false,
+            MadeBy::Configuration => true,
+            MadeBy::Nobody => {
+                let id = data.object().id();
+                firstpass_order::misnamed_data(self.cluster, &self.graph.unknowns, &id).is_none()
+            }
+        };
         for data in self.cluster.assumed.iter().filter(given) {
             ensure_namespace(&mut server, &data.namespace);
             apply(&mut server, stored_data(data));

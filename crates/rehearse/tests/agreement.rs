@@ -52,7 +52,11 @@ fn disagreements(name: &str, script: &Script) -> Vec<String> {
     }
     for finding in alone.report.findings.iter().filter(is_stuck) {
         let Some(tier) = &finding.tier else { continue };
-        if !static_tiers.contains(tier) && run_rule(&finding.rule).is_none() {
+        // Whether a hazard ends badly depends on who is first, which only playing shows.
+        let is_hazard = script.findings.iter().any(|known| {
+            known.rule == finding.rule && known.tier == finding.tier && known.verdict == Some(Verdict::Hazard)
+        });
+        if !static_tiers.contains(tier) && !is_hazard && run_rule(&finding.rule).is_none() {
             disagreements.push(format!(
                 "{name}: the run finds {} at `{tier}`, and no rule does: {}",
                 finding.rule, finding.message

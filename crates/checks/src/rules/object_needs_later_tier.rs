@@ -2,13 +2,12 @@
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_flux::{HelmRelease, names};
-use firstpass_object::ObjectId;
-use firstpass_order::TierIndex;
+use firstpass_object::{ObjectExt, ObjectId, group_of};
+use firstpass_order::{TierIndex, server_of};
 use firstpass_render::RenderedObject;
 use serde_json::Value;
 
 use super::pod_needs_later_tier::{Places, is_waited_for, only_behind, places};
-use super::source_inside_cluster;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status, repair};
 
@@ -56,24 +55,52 @@ fn late(
     let id = object.id();
     let message =
         format!("`{name}` waits for `{id}`, which needs `{need}` from `{later}`, which waits for `{name}`");
+    let holds = holds_up(input, tier, &object.object);
     let why = format!(
-        "`{id}` does not become Ready while `{need}` is missing, and `{later}` begins only when `{name}` is Ready"
+        "`{id}` does not become Ready while `{need}` is missing, and `{later}` begins only when `{name}` is Ready{}",
+        if holds {
+            ""
+        } else {
+            ". Before its controller has written a status, an object without one counts as healthy (F-515): who is first, the \
+             controller or Flux's first look, decides whether this ever comes up"
+        }
     );
     let help = if repair::is_plain(&need) {
         format!("move `{need}` into `{name}` or a tier before it, or `{id}` into a tier after `{later}`")
     } else {
         format!("move `{id}` into a tier after `{later}`")
     };
-    Some(
-        RULE.finding(message)
-            .with_tier(name)
-            .with_object(&id)
-            .with_related([need.to_string()])
-            .with_why(why)
-            .with_help(help)
-            .with_blocks(input.blocked_by(tier, true))
-            .at(input.repository.locate(&object.origin, &["spec"])),
-    )
+    let mut finding = RULE
+        .finding(message)
+        .with_tier(name)
+        .with_object(&id)
+        .with_related([need.to_string()])
+        .with_why(why)
+        .with_help(help)
+        .with_blocks(input.blocked_by(tier, true))
+        .at(input.repository.locate(&object.origin, &["spec"]));
+    if !holds {
+        finding.severity = Severity::Warning;
+        finding.verdict = Some(Verdict::Hazard);
+        finding.blocks.clear();
+    }
+    Some(finding)
+}
+
+/// Whether a wait holds an object to be unhealthy from the start: its kind begins with a status that says so, or an
+/// expression of the tier asks for more than is there.
+fn holds_up(input: &CheckInput<'_>, tier: TierIndex, object: &Value) -> bool {
+    let id = object.id();
+    let def = input.knowledge.custom_kind(&id.group, &id.kind);
+    let begins_unready = def.is_some_and(|def| !def.initial_status.is_null());
+    let asked = input.tier(tier).is_some_and(|tier| {
+        let checks = &tier.kustomization.spec.health_check_exprs;
+        checks.iter().any(|check| {
+            group_of(&check.api_version) == id.group
+                && check.kind.as_ref().is_none_or(|kind| *kind == id.kind)
+        })
+    });
+    HelmRelease::is(object) || begins_unready || asked
 }
 
 /// What an object names and cannot become Ready without.
@@ -112,7 +139,7 @@ fn needs(input: &CheckInput<'_>, object: &Value) -> Vec<ObjectId> {
     let sources: Vec<ObjectId> = sources.collect();
     let servers = sources
         .iter()
-        .filter_map(|source| Some(source_inside_cluster::server_of(input, source)?.1.id()));
+        .filter_map(|source| Some(server_of(input.cluster, input.stage, source)?.object.id()));
     let servers: Vec<ObjectId> = servers.collect();
     values
         .chain(others)

@@ -1,9 +1,8 @@
 //! A source that the cluster itself serves, from what comes out of that very source.
 
-use firstpass_baseline::Release;
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_flux::{HelmRelease, Source, SourceName};
-use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_order::{Server, server_of};
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
@@ -37,9 +36,9 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
     let read = HelmRelease::read(&object.object).value;
     let source = read.source().filter(|_| !read.spec.suspend)?.id();
-    let (_, server) = server_of(input, &source)?;
+    let server = server_of(input.cluster, input.stage, &source)?;
     let id = object.id();
-    if server.id() != id {
+    if server.object.id() != id {
         return None;
     }
     let finding = RULE
@@ -58,32 +57,15 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
     Some(release::never_installed(input, tier, &id, finding))
 }
 
-/// What of this cluster serves a source, and the tier that applies it; nothing if it is outside, or seeded before Flux.
-pub(crate) fn server_of<'a>(
-    input: &CheckInput<'a>,
-    source: &ObjectId,
-) -> Option<(&'a Tier, &'a RenderedObject)> {
-    let url = Source::read(&input.cluster.defined(source)?.object)?.value.url?;
-    let (service, namespace) = service_of(&url)?;
-    let seeded = input
-        .stage
-        .releases
-        .iter()
-        .any(|seeded| seeded.release.namespace == namespace);
-    server_in(input, &namespace, &service).filter(|_| !seeded)
-}
-
 fn finding(input: &CheckInput<'_>, name: &SourceName) -> Option<Finding> {
     let source = input.cluster.defined(&name.id())?;
     let url = Source::read(&source.object)?.value.url?;
-    let (service, namespace) = service_of(&url)?;
-    // What is seeded before Flux is there without the source.
-    let seeded = input
-        .stage
-        .releases
-        .iter()
-        .any(|seeded| seeded.release.namespace == namespace);
-    let (tier, server) = server_in(input, &namespace, &service).filter(|_| !seeded)?;
+    let Server {
+        tier,
+        object: server,
+        service,
+        namespace,
+    } = server_of(input.cluster, input.stage, &name.id())?;
     let depends = comes_from(input, tier, name);
     let mut rest = input
         .cluster
@@ -134,54 +116,4 @@ fn comes_from(input: &CheckInput<'_>, tier: &Tier, source: &SourceName) -> bool 
         next = tier.parent.as_ref().and_then(|parent| input.cluster.tier(parent));
     }
     false
-}
-
-/// The Service and the namespace in a URL such as `http://gitea-http.git.svc.cluster.local:3000/home.git`.
-fn service_of(url: &str) -> Option<(String, String)> {
-    let rest = url.split_once("://")?.1;
-    let authority = rest.split('/').next()?;
-    let host = authority.rsplit('@').next()?.split(':').next()?;
-    let name = host
-        .strip_suffix(".svc")
-        .or_else(|| host.strip_suffix(".svc.cluster.local"))?;
-    let (service, namespace) = name.split_once('.')?;
-    (!namespace.contains('.')).then(|| (service.to_owned(), namespace.to_owned()))
-}
-
-/// What brings the Service: itself in git, or a release into its namespace.
-fn server_in<'a>(
-    input: &CheckInput<'a>,
-    namespace: &str,
-    service: &str,
-) -> Option<(&'a Tier, &'a RenderedObject)> {
-    let wanted = ObjectId::new("", "Service", Some(namespace), service);
-    input.cluster.find(&wanted).or_else(|| {
-        input.cluster.objects().find(|(_, object)| {
-            HelmRelease::is(&object.object)
-                && Release::of_object(&object.object, &|_| None).namespace == namespace
-                && service.contains(object.object.name())
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn services_are_read_from_urls() {
-        let table = [
-            (
-                "http://gitea-http.git.svc.cluster.local:3000/home.git",
-                Some(("gitea-http", "git")),
-            ),
-            ("ssh://git@forgejo.forge.svc/home", Some(("forgejo", "forge"))),
-            ("https://github.com/home/ops", None),
-            ("oci://registry.a.b.svc/home", None),
-        ];
-        for (url, expected) in table {
-            let expected = expected.map(|(service, namespace)| (service.to_owned(), namespace.to_owned()));
-            assert_eq!(service_of(url), expected, "{url}");
-        }
-    }
 }

@@ -2,7 +2,8 @@
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_flux::{HelmRelease, ValuesFrom};
-use firstpass_object::{ObjectId, Step};
+use firstpass_object::ObjectId;
+use firstpass_order::hashed_twin;
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
@@ -20,9 +21,6 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// Letters of the hash that kustomize appends to a generated name.
-const HASH_LENGTH: usize = 10;
-
 fn check(input: &Context<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (tier, object) in release::all(input) {
@@ -30,39 +28,12 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
         let required = read.spec.values_from.iter().enumerate();
         for (index, from) in required.filter(|(_, from)| !from.optional) {
             let wanted = ObjectId::new("", &from.kind, Some(&read.name.namespace), &from.name);
-            if let Some(hashed) = hashed_twin(input, &wanted) {
+            if let Some(hashed) = hashed_twin(input.cluster, &wanted) {
                 findings.push(finding(input, tier, object, from, index, &hashed));
             }
         }
     }
     findings
-}
-
-/// The generated object that was meant: it is there with a hash behind the name, and without one it is not.
-pub(crate) fn hashed_twin(input: &CheckInput<'_>, wanted: &ObjectId) -> Option<ObjectId> {
-    let mut twin = None;
-    for (_, object) in input.cluster.objects() {
-        let id = object.id();
-        if id.group_kind() != wanted.group_kind() || id.namespace != wanted.namespace {
-            continue;
-        }
-        if id.name == wanted.name {
-            return None;
-        }
-        let hash = id
-            .name
-            .strip_prefix(&wanted.name)
-            .and_then(|rest| rest.strip_prefix('-'));
-        let generated = object
-            .origin
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::Generated { .. }));
-        if generated && hash.is_some_and(|hash| hash.len() == HASH_LENGTH) {
-            twin = Some(id);
-        }
-    }
-    twin
 }
 
 fn finding(

@@ -185,8 +185,11 @@ fn place(explainer: &Explainer<'_>, view: &TierView, obstacle: &Obstacle, findin
     if finding.object.is_none() {
         finding = finding.with_object(&object);
     }
-    let rendered = explainer
-        .rendered(&object)
+    // Another tier may hold the object as well.
+    let here = explainer.script.cluster.tier(tier);
+    let rendered = here
+        .and_then(|tier| tier.objects().iter().find(|held| held.id() == object))
+        .or_else(|| explainer.rendered(&object))
         .or_else(|| explainer.rendered(&fallback));
     if let Some(rendered) = rendered {
         finding.location = Some(Location::new(

@@ -5,8 +5,8 @@ use firstpass_controllers::kustomization::{DependencyState, Obstacle};
 use firstpass_diagnostics::{Finding, Severity, TierState, Verdict, duration_text};
 use firstpass_flux::names;
 use firstpass_object::kstatus::StatusKind;
-use firstpass_object::{ObjectId, TierName};
-use firstpass_order::{How, Need};
+use firstpass_object::{ObjectExt, ObjectId, TierName};
+use firstpass_order::{How, Need, server_of};
 
 use super::{Own, place};
 use crate::explain::{Explainer, TierView};
@@ -68,6 +68,7 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         Obstacle::UnknownKind { .. } | Obstacle::NamespaceMissing { .. } if waits_for_itself => {
             same_pass(view, obstacle, need)?
         }
+        Obstacle::Source { source } => source_stall(explainer, tier, source)?,
         Obstacle::Unhealthy { object, .. } if in_circle => health_circle(explainer, view, object),
         _ if in_circle => {
             let names: Vec<String> = circle.into_iter().flatten().map(|tier| format!("`{tier}`")).collect();
@@ -107,9 +108,7 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         Obstacle::Webhook { message, .. } => never("never-healthy", format!("an admission webhook that `{tier}` needs never serves"))
             .with_why(first_line(message).to_owned())
             .with_help("let what serves the webhook come up in an earlier tier, and wait for it"),
-        Obstacle::Refused { message, .. } => invalid("invalid-object", format!("the API server refuses an object of `{tier}`"))
-            .with_why(first_line(message).to_owned())
-            .with_help("correct the object; nothing of its stage is applied before"),
+        Obstacle::Refused { object, message, .. } => refused(explainer, tier, object, message),
         Obstacle::NamespaceUnset { object } => invalid("invalid-object", format!("`{object}` names no namespace"))
             .with_why("Flux has no default namespace: a namespaced object without one is refused, and nothing of its stage is applied")
             .with_help("set `metadata.namespace`, `namespace` in the kustomization file, or `spec.targetNamespace`"),
@@ -125,15 +124,79 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
         Obstacle::Configuration { message } => invalid("invalid-object", format!("the Flux Kustomization `{tier}` makes no sense"))
             .with_why(message.clone())
             .with_help("correct its spec"),
-        Obstacle::Source { source } => never("source-missing", format!("`{source}`, the source of `{tier}`, never has an artifact"))
-            .with_why("a Kustomization without an artifact applies nothing")
-            .with_help("let something before it create the source"),
         Obstacle::Prune { message, .. } => never("never-healthy", format!("`{tier}` cannot delete what is stale"))
             .with_why(first_line(message).to_owned())
             .with_help("remove what holds the object"),
         Obstacle::Release { .. } => return None,
     };
     Some(place(explainer, view, obstacle, finding))
+}
+
+/// A source without an artifact. Where something of this cluster would serve it, and comes from it, that is to blame, and
+/// said once.
+fn source_stall(explainer: &Explainer<'_>, tier: &TierName, source: &ObjectId) -> Option<Finding> {
+    let cluster = &explainer.script.cluster;
+    let unanswered = explainer.world.sources.unanswered_by(source).is_some();
+    if unanswered && let Some(server) = server_of(cluster, &explainer.script.stage, source) {
+        let object = server.object.id();
+        if explainer.by_id.get(&object) != Some(tier)
+            && server.tier.source.name().map(|name| name.id()).as_ref() == Some(source)
+        {
+            return None;
+        }
+        return Some(
+            deadlock(
+                "source-inside-cluster",
+                format!("`{source}` is served by `{object}`, which never comes up"),
+            )
+            .with_why("nothing answers before it is there, so the source never has an artifact")
+            .with_help("let Flux read from a server outside the cluster, or bring the server up before Flux")
+            .with_object(&object),
+        );
+    }
+    let said = explainer.world.server.object(source).and_then(|object| {
+        let ready = object.condition(names::condition::READY)?;
+        Some(ready.text_at(&["message"])?.to_owned())
+    });
+    let why = match said {
+        Some(said) => format!(
+            "source-controller says `{said}`; a Flux Kustomization without an artifact applies nothing"
+        ),
+        None => "a Flux Kustomization without an artifact applies nothing".to_owned(),
+    };
+    let finding = never(
+        "source-missing",
+        format!("`{source}`, the source of `{tier}`, never has an artifact"),
+    );
+    Some(
+        finding
+            .with_why(why)
+            .with_help("let the source be fetched, or create it before the tiers that are built from it"),
+    )
+}
+
+/// An object that the API server never accepts; if another tier has made it, the two are at odds.
+fn refused(explainer: &Explainer<'_>, tier: &TierName, object: &ObjectId, message: &str) -> Finding {
+    let mut others = explainer
+        .script
+        .cluster
+        .tiers
+        .iter()
+        .filter(|other| other.name != *tier);
+    let holder = others.find(|other| other.objects().iter().any(|held| held.id() == *object));
+    match holder.map(|holder| &holder.name) {
+        Some(holder) => invalid(
+            "object-in-two-tiers",
+            format!("`{tier}` cannot change `{object}`, which `{holder}` has made otherwise"),
+        )
+        .with_help("declare it in one tier, and let the other one depend on that"),
+        None => invalid(
+            "invalid-object",
+            format!("the API server refuses `{object}` of `{tier}`"),
+        )
+        .with_help("correct the object; nothing of its stage is applied before"),
+    }
+    .with_why(first_line(message).to_owned())
 }
 
 /// A kind or namespace that only this very pass could bring, and it fails before it applies anything (F-212, F-221).
