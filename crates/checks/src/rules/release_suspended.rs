@@ -12,8 +12,8 @@ use crate::{CheckInput, Context, Rule, Status};
 pub(crate) static RULE: Rule = Rule {
     name: "release-suspended",
     summary: "a tier that waits for a HelmRelease which is suspended",
-    severity: Severity::Error,
-    verdict: Some(Verdict::NeverReady),
+    severity: Severity::Warning,
+    verdict: Some(Verdict::Hazard),
     status: Status::Preview,
     page: include_str!("../../../../docs/rules/release-suspended.md"),
     check,
@@ -27,22 +27,26 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Without a wait a suspended release stops nobody, and whoever suspended it wants just that.
+/// helm-controller writes down which generation of a suspended release it has seen (F-1041), and an object without conditions
+/// is healthy (F-515): the wait passes. That matters where somebody comes after it.
 fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
     let id = object.id();
+    let waited_for = release::never_installed(input, tier, &id, RULE.finding(String::new()));
+    let behind = waited_for.blocks.first()?;
+    let message = format!(
+        "`{}` waits for `{id}`, which is suspended, so `{behind}` begins without it",
+        tier.name
+    );
     let finding = RULE
-        .finding(format!(
-            "`{}` waits for `{id}`, which is suspended",
-            tier.name
-        ))
+        .finding(message)
         .with_tier(&tier.name)
         .with_object(&id)
         .with_why(
-            "helm-controller does not look at a suspended release, so on a new cluster it never becomes Ready; where it was \
-             Ready before it was suspended nothing shows",
+            "helm-controller installs nothing of a suspended release and only writes down that it has seen it, which counts as \
+             healthy. So on a new cluster the wait passes and proves nothing; where the release was installed before it was \
+             suspended nothing shows",
         )
-        .with_help("resume the release, take it out of the tier, or do not let the tier wait for it")
+        .with_help("resume the release, or take the edge away that counts on it")
         .at(input.repository.locate(&object.origin, &["spec", "suspend"]));
-    let weighed = release::never_installed(input, tier, &id, finding);
-    (weighed.severity == Severity::Error).then_some(weighed)
+    Some(finding)
 }

@@ -139,6 +139,12 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
         Some(index) => {
             let known = &mut findings[index];
             known.schedules = Some(SEEN);
+            // The run has seen it end worse than the files alone prove.
+            if finding.verdict > known.verdict {
+                known.severity = known.severity.max(finding.severity);
+                known.verdict = finding.verdict;
+                known.message = finding.message;
+            }
             add_evidence(known, &evidence);
             for tier in finding.blocks {
                 if !known.blocks.contains(&tier) && known.tier.as_ref() != Some(&tier) {
