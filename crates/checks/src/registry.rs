@@ -104,6 +104,7 @@ pub static RULES: &[&Rule] = &[
     &literal_variable::RULE,
     &shell_expansion_rewritten::RULE,
     &ciphertext_applied::RULE,
+    &address_outside_pools::RULE,
     // What the configuration asks for.
     &invariant_broken::RULE,
     &invariant_invalid::RULE,

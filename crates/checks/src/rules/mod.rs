@@ -1,5 +1,6 @@
 //! The rules, one file each, and the words that some of them share.
 
+pub(crate) mod address_outside_pools;
 pub(crate) mod api_version_deprecated;
 pub(crate) mod api_version_off;
 pub(crate) mod build_failed;
