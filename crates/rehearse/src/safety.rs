@@ -27,9 +27,8 @@ pub struct BrokenLaw {
 /// What a run leaves behind that has to be the same however it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinalState {
-    /// Every object of a Flux Kustomization, with the one that its labels name. What releases and operators make of them
-    /// depends on what they saw first.
-    objects: BTreeMap<ObjectId, String>,
+    /// Every object. Whose labels one bears that two tiers declare is left to chance (F-423).
+    objects: BTreeSet<ObjectId>,
     /// The revision that each Flux Kustomization has applied, and what it remembers.
     tiers: BTreeMap<TierName, (String, BTreeSet<ObjectId>)>,
 }
@@ -37,13 +36,11 @@ pub(crate) struct FinalState {
 impl FinalState {
     pub(crate) fn of(world: &World) -> FinalState {
         let mut state = FinalState {
-            objects: BTreeMap::new(),
+            objects: BTreeSet::new(),
             tiers: BTreeMap::new(),
         };
         for (id, object) in world.server.all_objects() {
-            if let Some(owner) = object.label(names::OWNER_NAME_LABEL) {
-                state.objects.insert(id.clone(), owner.to_owned());
-            }
+            state.objects.insert(id.clone());
             if id.is(names::KUSTOMIZE_GROUP, names::KUSTOMIZATION) {
                 let name = TierName::new(object.namespace().unwrap_or_default(), object.name());
                 let revision = object
@@ -59,18 +56,11 @@ impl FinalState {
 
     /// The first thing in which two states differ, in words.
     fn difference(&self, other: &FinalState) -> Option<String> {
-        let here = |id: &ObjectId| self.objects.get(id);
-        let there = |id: &ObjectId| other.objects.get(id);
-        let ids = self.objects.keys().chain(other.objects.keys());
-        for id in ids {
-            match (here(id), there(id)) {
-                (Some(_), None) => return Some(format!("{id} is there, and is not without faults")),
-                (None, Some(_)) => return Some(format!("{id} is not there, and is without faults")),
-                (Some(own), Some(theirs)) if own != theirs => {
-                    return Some(format!("{id} belongs to {own}, and to {theirs} without faults"));
-                }
-                _ => {}
-            }
+        if let Some(id) = self.objects.difference(&other.objects).next() {
+            return Some(format!("{id} is there, and is not without faults"));
+        }
+        if let Some(id) = other.objects.difference(&self.objects).next() {
+            return Some(format!("{id} is not there, and is without faults"));
         }
         let differs = self
             .tiers

@@ -69,3 +69,33 @@ fn every_rehearsal_ends() {
         }
     }
 }
+
+/// Repositories that people run, with things that go wrong: whatever comes of it, no law is broken.
+#[test]
+fn no_fault_breaks_a_law() {
+    let Some(corpus) = firstpass_testing::shared("corpus") else {
+        return;
+    };
+    for (repository, entry) in [
+        ("fluxcd__flux2-kustomize-helm-example", "clusters/staging"),
+        ("equinor__radix-flux", "clusters/c3"),
+        ("joryirving__home-ops", "kubernetes/clusters/test"),
+        ("tyriis__home-ops", "kubernetes/utility/flux"),
+    ] {
+        let how = How::default();
+        let script = script(directory(&corpus.join(repository)), entry, &how);
+        let options = firstpass_rehearse::Options {
+            troubles: script.faults(&["random=3".to_owned()]).unwrap(),
+            schedules: 2,
+            ..how.options
+        };
+        let rehearsal = script.rehearse(&options);
+        let broken: Vec<String> = rehearsal
+            .broken
+            .iter()
+            .map(|law| format!("seed {}: {}", law.seed, law.broken))
+            .collect();
+        assert!(broken.is_empty(), "{repository} {entry}: {broken:#?}");
+        assert!(!rehearsal.cases.is_empty());
+    }
+}

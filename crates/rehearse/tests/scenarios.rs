@@ -486,3 +486,96 @@ spec:
         show(&report)
     );
 }
+
+/// Each cause is told by itself, with what to do about it.
+#[test]
+fn what_keeps_pods_and_claims_waiting_is_told_apart() {
+    let mut tree = MemoryTree::new();
+    tree.insert(
+        "firstpass.yaml",
+        "clusters: {prod: {path: clusters/prod, baseline: {distribution: k3s}}}\n",
+    );
+    tree.insert(
+        "clusters/prod/all.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, ref: {branch: main}, url: 'https://git.example.com/home.git'}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 10m, path: ./clusters/prod, prune: true, wait: true, timeout: 1m, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: default}
+data: {PORT: '80'}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - {name: main, image: 'registry.example.com/web:1', env: [{name: HOST, valueFrom: {configMapKeyRef: {name: settings, key: HOST}}}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: other, namespace: default}
+spec:
+  selector: {matchLabels: {app: other}}
+  template:
+    metadata: {labels: {app: other}}
+    spec:
+      nodeSelector: {kubernetes.io/os: windows}
+      containers: [{name: main, image: 'registry.example.com/other:1'}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: shared, namespace: default}
+spec: {accessModes: [ReadWriteMany], storageClassName: local-now, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: local-now}
+provisioner: rancher.io/local-path
+volumeBindingMode: Immediate
+",
+    );
+    let report = of(Arc::new(tree)).rehearse(&Options::default()).report;
+    assert_eq!(report.verdict, Verdict::NeverReady, "{}", show(&report));
+    for (object, why, help) in [
+        (
+            "Deployment/default/web",
+            "its pods wait for `HOST in ConfigMap/default/settings`",
+            "add the key",
+        ),
+        (
+            "Deployment/default/other",
+            "all nodes of this distribution run Linux",
+            "a node that there is",
+        ),
+        (
+            "PersistentVolumeClaim/default/shared",
+            "asks for ReadWriteMany, which the provisioner of StorageClass/local-now refuses",
+            "access mode",
+        ),
+    ] {
+        let finding = report
+            .findings
+            .iter()
+            .find(|finding| finding.object.as_deref() == Some(object));
+        let finding = finding.unwrap_or_else(|| panic!("{object}: {}", show(&report)));
+        assert_eq!(finding.rule, "never-healthy");
+        assert!(
+            finding.why.contains(why) && finding.help.contains(help),
+            "{} {}",
+            finding.why,
+            finding.help
+        );
+    }
+}

@@ -119,7 +119,10 @@ fn attach(findings: &mut Vec<Finding>, own: Own, view: &TierView, explainer: &Ex
             && known.tier == finding.tier
             && known.verdict == Some(Verdict::Invalid)
     };
-    let same_tier = |known: &Finding| known.rule == finding.rule && known.tier == finding.tier;
+    // Causes that ask for something else to be done are told apart.
+    let same_cause = |known: &Finding| finding.rule != "never-healthy" || known.help == finding.help;
+    let same_tier =
+        |known: &Finding| known.rule == finding.rule && known.tier == finding.tier && same_cause(known);
     let best = findings
         .iter()
         .position(|known| known.rule == finding.rule && concerns(known))

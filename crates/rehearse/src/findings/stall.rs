@@ -7,6 +7,7 @@ use firstpass_flux::names;
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use firstpass_order::{How, Need, server_of};
+use firstpass_sim::World;
 
 use super::{Own, place};
 use crate::explain::{Explainer, TierView};
@@ -387,7 +388,7 @@ fn unhealthy(
         format!("`{object}`, which `{tier}` waits for, never becomes healthy"),
     )
     .with_why(health_text(object, seen, explainer.world))
-    .with_help("make it healthy, or leave it out of what the tier waits for")
+    .with_help(advice(object, explainer.world))
     .with_related(behind.iter().map(ToString::to_string))
 }
 
@@ -416,6 +417,30 @@ pub(super) fn unexplained(explainer: &Explainer<'_>, view: &TierView) -> Finding
         .tier(tier)
         .and_then(|tier| tier.location.clone());
     finding
+}
+
+/// What to do about an object that never becomes healthy. Different causes have different advice, which tells findings apart.
+fn advice(object: &ObjectId, world: &World) -> &'static str {
+    let claim = world.storage.claims().get(object);
+    match claim.and_then(|record| record.waits_for.as_ref()) {
+        Some(ClaimWait::Mode { .. }) => {
+            return "ask for an access mode that the provisioner has, or use a class of another one";
+        }
+        Some(ClaimWait::Named {
+            objection: Some(_), ..
+        }) => {
+            return "let the volume be what the claim asks for, or leave out `spec.volumeName`";
+        }
+        _ => {}
+    }
+    let workload = world.workloads.workloads().get(object);
+    if workload.is_some_and(|record| !record.missing_keys.is_empty()) {
+        return "add the key, or mark the reference with `optional: true`";
+    }
+    if workload.is_some_and(|record| record.unplaced.is_some()) {
+        return "let it ask for a node that there is; `baseline.nodes` of `firstpass.yaml` lists them";
+    }
+    "make it healthy, or leave it out of what the tier waits for"
 }
 
 fn stall_evidence(explainer: &Explainer<'_>, view: &TierView) -> String {
