@@ -283,9 +283,10 @@ fn the_stories_for_check_say_what_their_pages_say() {
             (&Value::from(severity), &Value::from(tier)),
             "{story}"
         );
+        // What the invariant forbids is seen at the object that asks for the address, too.
         let other = loud_findings(&report)
             .into_iter()
-            .find(|other| other["rule"] != rule);
+            .find(|other| other["rule"] != rule && other["rule"] != "address-outside-pools");
         assert_eq!(other, None, "{story}");
     }
 }
