@@ -36,7 +36,8 @@ pub(crate) fn root_kustomization(
     Ok(root)
 }
 
-fn existing(tree: &dyn Tree, path: &RepoPath) -> Result<KustomizationFile, Error> {
+/// The kustomization file of a directory, as Flux reads it.
+pub(crate) fn existing(tree: &dyn Tree, path: &RepoPath) -> Result<KustomizationFile, Error> {
     let bytes = tree.read(path).map_err(|error| Error::new(error.to_string()))?;
     let text = firstpass_yaml::decode(&bytes).map_err(|error| at(path, error.mark, &error.message))?;
     let mut root = KustomizationFile::read_leniently(&text, path)?;
@@ -48,7 +49,7 @@ fn existing(tree: &dyn Tree, path: &RepoPath) -> Result<KustomizationFile, Error
 }
 
 /// Lists every manifest below the directory; a directory with a kustomization of its own is listed as such (F-802).
-fn generated(tree: &dyn Tree, directory: &RepoPath) -> Result<KustomizationFile, Error> {
+pub(crate) fn generated(tree: &dyn Tree, directory: &RepoPath) -> Result<KustomizationFile, Error> {
     let mut root = KustomizationFile::default();
     scan(tree, directory, directory, &mut root, 0)?;
     if root.resources.is_empty() {

@@ -40,6 +40,7 @@ mod snapshot;
 mod sops;
 mod substitute;
 mod survey;
+mod syncs;
 mod variables;
 
 pub use builder::{BuildOutcome, Built, BuiltObject, TierBuilder};

@@ -20,6 +20,19 @@ pub(crate) fn files_of(tree: &dyn Tree, directory: &RepoPath) -> BTreeSet<RepoPa
     reading.files
 }
 
+/// The files that one kustomization file names itself, without what lies behind the directories that it names.
+pub(crate) fn named_by(tree: &dyn Tree, kustomization: &RepoPath) -> BTreeSet<RepoPath> {
+    let mut reading = Reading {
+        tree,
+        files: BTreeSet::new(),
+        seen: BTreeSet::new(),
+    };
+    let directory = kustomization.parent().unwrap_or_default();
+    reading.kustomization(&directory, kustomization, DEPTH_MAX);
+    reading.files.remove(kustomization);
+    reading.files
+}
+
 struct Reading<'t> {
     tree: &'t dyn Tree,
     files: BTreeSet<RepoPath>,

@@ -1,7 +1,7 @@
 //! A repository: its files, its configuration, and the cluster entries in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use firstpass_diagnostics::Location;
 use firstpass_object::Origin;
@@ -9,6 +9,7 @@ use firstpass_source::{EntryKind, RepoPath, Tree};
 
 use crate::snapshot::Snapshot;
 use crate::survey::{Found, Survey};
+use crate::syncs::{self, SyncObject};
 use crate::{ClusterConfig, Config, ConfigError, Entry, Sync, locate, reads};
 
 /// The file that `flux bootstrap` writes; empty in templates that bootstrap fills in.
@@ -22,6 +23,8 @@ pub struct Repository {
     tree: Arc<dyn Tree>,
     config: Config,
     survey: Survey,
+    /// The directories of the entries, found when they are asked for.
+    directories: OnceLock<Vec<RepoPath>>,
     outside: BTreeMap<String, Arc<dyn Tree>>,
 }
 
@@ -59,6 +62,7 @@ impl Repository {
             tree,
             config,
             survey,
+            directories: OnceLock::new(),
             outside: BTreeMap::new(),
         }
     }
@@ -111,13 +115,25 @@ impl Repository {
                 .map(|(name, cluster)| self.configured(name, cluster))
                 .collect();
         }
-        let mut found: BTreeSet<RepoPath> = BTreeSet::new();
-        found.extend(
-            self.survey
+        let directories = self.directories.get_or_init(|| self.find_directories());
+        directories
+            .iter()
+            .map(|directory| self.at(directory.clone()))
+            .collect()
+    }
+
+    /// The directories of the entries that nothing but the files of the repository names.
+    fn find_directories(&self) -> Vec<RepoPath> {
+        let mut found: BTreeSet<RepoPath> = self.survey.synced_from_outside.clone();
+        let synced = |certain: bool| {
+            let syncs = self
+                .survey
                 .syncs
                 .iter()
-                .map(|sync| RepoPath::clamped(&sync.what.spec.path)),
-        );
+                .filter(move |sync| sync.is_certain == certain);
+            syncs.map(|sync| RepoPath::clamped(&sync.found.what.spec.path))
+        };
+        found.extend(synced(true));
         found.extend(self.instances().map(|(directory, _, _)| directory));
         let bootstrapped = self.survey.files.iter().filter_map(|file| {
             let directory = file.as_str().strip_suffix(GOTK_SYNC)?;
@@ -126,21 +142,20 @@ impl Repository {
         found.extend(bootstrapped);
         found.retain(|directory| self.tree.is_directory(directory));
         if found.is_empty() {
+            found.extend(synced(false).filter(|directory| self.tree.is_directory(directory)));
+        }
+        if found.is_empty() {
             found.extend(self.cluster_directories());
         }
-        let outermost: Vec<RepoPath> = found
+        let outermost = found
             .iter()
             .filter(|directory| {
                 !found
                     .iter()
                     .any(|other| other != *directory && directory.is_within(other))
             })
-            .cloned()
-            .collect();
-        outermost
-            .into_iter()
-            .map(|directory| self.at(directory))
-            .collect()
+            .cloned();
+        outermost.collect()
     }
 
     /// The entry that a directory is. A directory that nothing in the repository syncs is taken for one all the same.
@@ -257,7 +272,7 @@ impl Repository {
     }
 
     fn sync_of(&self, directory: &RepoPath) -> Sync {
-        if let Some(sync) = self.syncs_of(directory).next() {
+        if let Some(sync) = self.syncs_of(directory).into_iter().next().map(|sync| sync.found) {
             return Sync::Kustomization {
                 name: named(&sync.what),
                 source: sync.what.source().map(|mut source| {
@@ -279,19 +294,19 @@ impl Repository {
         }
     }
 
-    /// Kustomizations that sync a directory, the bootstrap's own first.
-    pub(crate) fn syncs_of(
-        &self,
-        directory: &RepoPath,
-    ) -> impl Iterator<Item = &Found<firstpass_flux::Kustomization>> {
-        let mut syncs: Vec<_> = self
-            .survey
-            .syncs
-            .iter()
-            .filter(|sync| RepoPath::clamped(&sync.what.spec.path) == *directory)
+    /// Kustomizations that sync a directory, the bootstrap's own first: those that lie in it, else those that it builds.
+    pub(crate) fn syncs_of(&self, directory: &RepoPath) -> Vec<SyncObject> {
+        let inside = self.survey.syncs.iter();
+        let mut syncs: Vec<SyncObject> = inside
+            .filter(|sync| RepoPath::clamped(&sync.found.what.spec.path) == *directory)
+            .cloned()
             .collect();
-        syncs.sort_by_key(|sync| sync.what.name.name != firstpass_flux::names::FLUX_SYSTEM);
-        syncs.into_iter()
+        let has_instance = || self.instances().any(|(synced, _, _)| synced == *directory);
+        if syncs.is_empty() && !has_instance() {
+            syncs = syncs::of_build(&*self.tree, directory);
+        }
+        syncs.sort_by_key(|sync| sync.found.what.name.name != firstpass_flux::names::FLUX_SYSTEM);
+        syncs
     }
 
     /// The directories that FluxInstances sync, with the directory that is the root of the source.
@@ -328,7 +343,50 @@ impl Repository {
                 .iter()
                 .map(|directory| directory.join_clamped("clusters")),
         );
-        parents.iter().flat_map(list).collect()
+        let clusters: Vec<RepoPath> = parents.iter().flat_map(list).collect();
+        // What a tier of another cluster builds is no cluster.
+        let is_tier = |directory: &RepoPath| {
+            let files = self.survey.paths.get(directory).into_iter().flatten();
+            let mut elsewhere = files.filter(|file| !file.is_within(directory));
+            elsewhere.any(|file| clusters.iter().any(|cluster| file.is_within(cluster)))
+        };
+        clusters
+            .iter()
+            .filter(|directory| !is_tier(directory))
+            .cloned()
+            .flat_map(|directory| {
+                let members = self.members(&list(&directory));
+                let is_group = !self.has_manifests(&directory) && !members.is_empty();
+                if is_group { members } else { vec![directory] }
+            })
+            .collect()
+    }
+
+    /// The clusters among directories that share a base beside them, as `prod/00` builds on `prod/base`; none if no
+    /// directory builds on another.
+    fn members(&self, directories: &[RepoPath]) -> Vec<RepoPath> {
+        let read: Vec<(&RepoPath, BTreeSet<RepoPath>)> = directories
+            .iter()
+            .map(|directory| (directory, self.files_of_build(directory)))
+            .collect();
+        let builds_on =
+            |files: &BTreeSet<RepoPath>, base: &RepoPath| files.iter().any(|file| file.is_within(base));
+        let is_base = |base: &RepoPath| {
+            let mut others = read.iter().filter(|(directory, _)| *directory != base);
+            others.any(|(_, files)| builds_on(files, base))
+        };
+        if !directories.iter().any(is_base) {
+            return Vec::new();
+        }
+        let members = directories.iter().filter(|directory| !is_base(directory));
+        members.cloned().collect()
+    }
+
+    fn has_manifests(&self, directory: &RepoPath) -> bool {
+        let entries = self.tree.list(directory).unwrap_or_default();
+        entries.iter().any(|(name, kind)| {
+            *kind == EntryKind::File && [".yaml", ".yml"].iter().any(|ending| name.ends_with(ending))
+        })
     }
 }
 

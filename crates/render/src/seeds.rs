@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::repository::named;
 use crate::survey::Found;
+use crate::syncs::SyncObject;
 use crate::{Entry, RenderedObject, Repository, sops};
 
 /// What is there at the start.
@@ -45,7 +46,7 @@ impl Seeds {
             assumptions: Vec::new(),
         };
         for sync in repository.syncs_of(&entry.directory) {
-            seeds.add_sync(repository, entry, sync);
+            seeds.add_sync(repository, entry, &sync);
         }
         if seeds.roots.is_empty() {
             let instance = repository
@@ -60,7 +61,8 @@ impl Seeds {
     }
 
     /// A Kustomization in a file, with its source if a file nearby has it.
-    fn add_sync(&mut self, repository: &Repository, entry: &Entry, sync: &Found<Kustomization>) {
+    fn add_sync(&mut self, repository: &Repository, entry: &Entry, of: &SyncObject) {
+        let sync = &of.found;
         let name = named(&sync.what);
         if self.roots.contains(&name) {
             return;
@@ -71,7 +73,8 @@ impl Seeds {
             return;
         };
         if !self.sources.contains_key(&source) {
-            let found = nearest_source(repository, entry, sync, &source);
+            let beside = of.sources.iter().find(|found| is_source(found, &source));
+            let found = beside.or_else(|| nearest_source(repository, entry, sync, &source));
             let (mut source_object, origin) = match found {
                 Some(found) => ((*found.object).clone(), found.origin.clone()),
                 None => (assumed_source(&source), Origin::default()),
@@ -204,12 +207,6 @@ fn nearest_source<'r>(
     sync: &Found<Kustomization>,
     name: &SourceName,
 ) -> Option<&'r Found<Source>> {
-    let fits = |found: &&Found<Source>| {
-        let source = &found.what.name;
-        source.kind == name.kind
-            && source.name == name.name
-            && (source.namespace.is_empty() || source.namespace == name.namespace)
-    };
     let distance = |found: &&Found<Source>| {
         let file = RepoPath::clamped(&found.origin.file);
         (
@@ -221,9 +218,17 @@ fn nearest_source<'r>(
         .survey()
         .sources
         .iter()
-        .filter(fits)
+        .filter(|found| is_source(found, name))
         .filter(|found| !distance(found).1 || !distance(found).0);
     candidates.min_by_key(distance)
+}
+
+/// Whether a source object is the one that is meant; a file may leave the namespace to the kustomization around it.
+fn is_source(found: &Found<Source>, name: &SourceName) -> bool {
+    let source = &found.what.name;
+    source.kind == name.kind
+        && source.name == name.name
+        && (source.namespace.is_empty() || source.namespace == name.namespace)
 }
 
 fn set_namespace(object: &mut Value, namespace: &str) {

@@ -1,6 +1,6 @@
 //! What the files of a repository say about how Flux is started, found in one walk.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use firstpass_flux::{FluxInstance, FluxVersion, HelmRelease, Kustomization, Source};
@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::ignore::IGNORE_FILE;
+use crate::syncs::{self, SyncObject};
 
 /// More files than this are not looked at; the largest repositories known have 50,000.
 const FILES_MAX: usize = 500_000;
@@ -28,7 +29,11 @@ pub(crate) struct Survey {
     /// The `.sourceignore` files, in the order in which source-controller reads them.
     pub(crate) ignore_files: Vec<RepoPath>,
     /// Kustomizations whose path holds their own file.
-    pub(crate) syncs: Vec<Found<Kustomization>>,
+    pub(crate) syncs: Vec<SyncObject>,
+    /// The directories that a Kustomization outside of them builds, and that bring it themselves.
+    pub(crate) synced_from_outside: BTreeSet<RepoPath>,
+    /// The directories that Kustomizations build, each with the files that say so.
+    pub(crate) paths: BTreeMap<RepoPath, BTreeSet<RepoPath>>,
     /// FluxInstances and values of the flux-instance chart.
     pub(crate) instances: Vec<Found<FluxInstance>>,
     /// Source objects.
@@ -56,6 +61,8 @@ impl Survey {
             files: Vec::new(),
             ignore_files: Vec::new(),
             syncs: Vec::new(),
+            synced_from_outside: BTreeSet::new(),
+            paths: BTreeMap::new(),
             instances: Vec::new(),
             sources: Vec::new(),
             runtime_config: BTreeSet::new(),
@@ -75,9 +82,19 @@ impl Survey {
         let installs: Vec<(RepoPath, FluxVersion)> = installs.collect();
         survey.installs = installs;
         survey.runtime_config = read.iter().flat_map(|read| read.runtime_config.clone()).collect();
+        let mut kustomizations = Vec::new();
         for (object, origin) in read.into_iter().flat_map(|read| read.objects) {
-            survey.classify(object, origin);
+            if Kustomization::is(&object) {
+                let what = Kustomization::read(&object).value;
+                let object = Arc::new(object);
+                kustomizations.push(Found { what, object, origin });
+            } else {
+                survey.classify(object, origin);
+            }
         }
+        survey.syncs = syncs::inside(tree, &survey.files, &kustomizations);
+        survey.paths = syncs::paths(&kustomizations);
+        survey.synced_from_outside = syncs::outside(tree, &survey.paths);
         survey
     }
 
@@ -101,22 +118,12 @@ impl Survey {
     }
 
     fn classify(&mut self, object: Value, origin: Origin) {
-        let file = RepoPath::clamped(&origin.file);
         if let Some(source) = Source::read(&object) {
             self.sources.push(Found {
                 what: source.value,
                 object: Arc::new(object),
                 origin,
             });
-        } else if Kustomization::is(&object) {
-            let kustomization = Kustomization::read(&object).value;
-            if holds_its_own_file(&kustomization, &file) {
-                self.syncs.push(Found {
-                    what: kustomization,
-                    object: Arc::new(object),
-                    origin,
-                });
-            }
         } else if FluxInstance::is(&object) {
             let instance = FluxInstance::read(&object).value;
             self.instances.push(Found {
@@ -290,17 +297,6 @@ fn may_hold_objects(file: &RepoPath) -> bool {
         .iter()
         .any(|ending| name.ends_with(ending));
     yaml && name != "gotk-components.yaml"
-}
-
-/// Whether what a Kustomization builds has the Kustomization in it: then it syncs its cluster. A path that is the whole
-/// repository says nothing, and neither does one with variables.
-fn holds_its_own_file(kustomization: &Kustomization, file: &RepoPath) -> bool {
-    let path = RepoPath::clamped(&kustomization.spec.path);
-    let is_flux_system = kustomization.name.name == firstpass_flux::names::FLUX_SYSTEM;
-    !kustomization.spec.path.contains('$')
-        && kustomization.spec.source_ref.is_some()
-        && file.is_within(&path)
-        && (!path.is_root() || is_flux_system)
 }
 
 #[cfg(test)]

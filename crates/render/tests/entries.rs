@@ -267,3 +267,73 @@ fn endless_nesting_ends() {
             .any(|tier| outcome(tier).contains("nested deeper"))
     );
 }
+
+/// A Kustomization in flow style, as a document of a fixture.
+fn kustomization(name: &str, path: &str, more: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+         spec: {{interval: 10m, path: '{path}', prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}{more}}}\n"
+    )
+}
+
+#[test]
+fn what_another_tier_applies_is_no_entry() {
+    // Beside the kustomization file that it builds, and listed by the one above.
+    let apps = format!(
+        "--- apps/kustomization.yaml\nresources: [web/ks.yaml]\n--- apps/web/kustomization.yaml\nresources: [cm.yaml]\n\
+         --- apps/web/cm.yaml\nkind: ConfigMap\n--- apps/web/ks.yaml\n{}",
+        kustomization("web", "./apps/web", "")
+    );
+    assert_eq!(entries(&format!("{BOOTSTRAP}{apps}")), ["clusters/prod"]);
+    // Left over: nobody lists it, and it does not build itself.
+    let left_over = apps.replace("[web/ks.yaml]", "[]");
+    assert_eq!(entries(&format!("{BOOTSTRAP}{left_over}")), ["clusters/prod"]);
+    // Only `clusters/a` is started by somebody; it brings what builds `clusters/b`.
+    let tier = format!(
+        "--- clusters/a/b.yaml\n{}--- clusters/b/x.yaml\n",
+        kustomization("b", "./clusters/b", "")
+    );
+    assert_eq!(entries(&tier), ["clusters/a"]);
+}
+
+#[test]
+fn clusters_may_share_a_base_beside_them() {
+    let shared = "--- clusters/prod/00/kustomization.yaml\nresources: [../base]\n--- clusters/prod/01/kustomization.yaml\nresources: [../base]\n\
+                  --- clusters/prod/base/kustomization.yaml\nresources: [cm.yaml]\n--- clusters/prod/base/cm.yaml\nkind: ConfigMap\n";
+    assert_eq!(entries(shared), ["clusters/prod/00", "clusters/prod/01"]);
+}
+
+#[test]
+fn a_sync_is_started_as_its_kustomization_file_shapes_it() {
+    let patch = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: flux-system}\n\
+                 spec: {path: ./clusters/prod, decryption: {provider: sops}}\n";
+    let decrypts = |fixture: &str| {
+        let repository = repository(fixture);
+        let entries = repository.entries();
+        assert_eq!(entries.len(), 1, "{fixture}");
+        assert_eq!(entries[0].path(), "clusters/prod");
+        assert!(matches!(entries[0].sync, Sync::Kustomization { .. }), "{fixture}");
+        let cluster = render_entry(fixture, "clusters/prod");
+        let seed = cluster
+            .seeds
+            .iter()
+            .find(|seed| seed.object["kind"] == "Kustomization")
+            .unwrap();
+        seed.object["spec"]["decryption"]["provider"] == "sops"
+    };
+    let in_directory = BOOTSTRAP.replace("flux-system.yaml", "flux-system/gotk-sync.yaml");
+    let beside = format!(
+        "{in_directory}--- clusters/prod/flux-system/kustomization.yaml\nresources: [gotk-sync.yaml]\npatches: [{{path: patch.yaml}}]\n\
+         --- clusters/prod/flux-system/patch.yaml\n{patch}"
+    );
+    assert!(decrypts(&beside));
+    let outside = |path: &str| {
+        format!(
+            "--- flux/kustomization.yaml\nresources: [sync.yaml]\n--- flux/sync.yaml\n{}--- flux/patch.yaml\n{patch}\
+             --- clusters/prod/kustomization.yaml\nresources: [../../flux]\npatches: [{{path: ../../flux/patch.yaml}}]\n",
+            kustomization("flux-system", path, "")
+        )
+    };
+    assert!(decrypts(&outside("./clusters/prod")));
+    assert!(decrypts(&outside("./clusters/${ENVIRONMENT}")));
+}
