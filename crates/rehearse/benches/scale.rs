@@ -63,6 +63,7 @@ fn measure(tiers: u64) -> Cost {
     let size = Size {
         tiers,
         objects_per_tier: OBJECTS_PER_TIER,
+        ..Size::default()
     };
     let tree = Arc::new(synthetic::repository(size, SEED));
     let (repository, cluster) = timed("render", || {

@@ -11,23 +11,52 @@ pub const ENTRY: &str = "clusters/prod";
 /// tiers deep for each thousand.
 const WINDOW: u64 = 40;
 
-/// How large a synthetic repository is.
-#[derive(Clone, Copy, Debug)]
+/// How large a synthetic repository is, and how its tiers hang together.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
     /// How many Flux Kustomizations there are below the root one.
     pub tiers: u64,
-    /// How many objects each of them applies.
+    /// How many objects each of them applies, not counting releases.
     pub objects_per_tier: u64,
+    /// How many HelmReleases each of them applies, each of a chart that is known.
+    pub releases_per_tier: u64,
+    /// Who depends on whom.
+    pub shape: Shape,
 }
 
-/// A Flux repository that converges without a failed attempt: tiers that depend on up to two earlier ones, each with a
-/// namespace and a mixture of Deployments, Services, ConfigMaps, Secrets and ServiceAccounts that refer to each other.
-/// Every third tier waits for its objects.
+/// Who depends on whom among the tiers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Each on up to two of those shortly before it, as the seed has it.
+    #[default]
+    Layers,
+    /// Each on the one before it.
+    Chain,
+    /// All on the first.
+    Fan,
+}
+
+impl std::str::FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shape, String> {
+        match text {
+            "layers" => Ok(Shape::Layers),
+            "chain" => Ok(Shape::Chain),
+            "fan" => Ok(Shape::Fan),
+            _ => Err(format!("`{text}` is no shape: write `layers`, `chain` or `fan`")),
+        }
+    }
+}
+
+/// A Flux repository that converges without a failed attempt: tiers that depend on earlier ones, each with a namespace, a
+/// mixture of Deployments, Services, ConfigMaps, Secrets and ServiceAccounts that refer to each other, and HelmReleases if
+/// asked for. Every third tier waits for its objects.
 ///
 /// ```
 /// use firstpass_testing::synthetic::{Size, repository};
 ///
-/// let size = Size { tiers: 3, objects_per_tier: 10 };
+/// let size = Size { tiers: 3, objects_per_tier: 10, ..Size::default() };
 /// assert_eq!(repository(size, 7).paths().count(), 1 + 2 * 3);
 /// ```
 pub fn repository(size: Size, seed: u64) -> MemoryTree {
@@ -35,14 +64,14 @@ pub fn repository(size: Size, seed: u64) -> MemoryTree {
     let mut draw = Draw(seed);
     let mut cluster = ROOT.to_owned();
     for tier in 0..size.tiers {
-        cluster.push_str(&flux_kustomization(tier, &mut draw));
+        cluster.push_str(&flux_kustomization(tier, size.shape, &mut draw));
         tree.insert(
             &format!("tiers/{tier}/kustomization.yaml"),
             "resources: [all.yaml]\n",
         );
         tree.insert(
             &format!("tiers/{tier}/all.yaml"),
-            objects(tier, size.objects_per_tier),
+            objects(tier, size.objects_per_tier) + &releases(tier, size.releases_per_tier),
         );
     }
     tree.insert(&format!("{ENTRY}/all.yaml"), cluster);
@@ -65,15 +94,27 @@ spec:
   sourceRef: {kind: GitRepository, name: flux-system}
 ";
 
-fn flux_kustomization(tier: u64, draw: &mut Draw) -> String {
+/// The tiers that a tier depends on.
+fn dependencies(tier: u64, shape: Shape, draw: &mut Draw) -> Vec<u64> {
     let mut dependencies = Vec::new();
-    for _ in 0..draw.below(3) {
-        if tier > 0 {
-            dependencies.push(tier - 1 - draw.below(WINDOW.min(tier)));
+    match shape {
+        Shape::Layers => {
+            for _ in 0..draw.below(3) {
+                if tier > 0 {
+                    dependencies.push(tier - 1 - draw.below(WINDOW.min(tier)));
+                }
+            }
         }
+        Shape::Chain => dependencies.extend(tier.checked_sub(1)),
+        Shape::Fan => dependencies.extend((tier > 0).then_some(0)),
     }
     dependencies.sort_unstable();
     dependencies.dedup();
+    dependencies
+}
+
+fn flux_kustomization(tier: u64, shape: Shape, draw: &mut Draw) -> String {
+    let dependencies = dependencies(tier, shape, draw);
     let depends_on = dependencies.iter().fold(String::new(), |mut list, dependency| {
         let _ = write!(list, "{{name: tier-{dependency}}}, ");
         list
@@ -122,6 +163,37 @@ fn objects(tier: u64, count: u64) -> String {
     text
 }
 
+/// HelmReleases of a tier, all from one repository.
+fn releases(tier: u64, count: u64) -> String {
+    let mut text = String::new();
+    if count > 0 {
+        let _ = write!(
+            text,
+            "---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {{name: charts, namespace: ns-{tier}}}
+spec: {{interval: 1h, url: 'https://charts.example.com'}}
+"
+        );
+    }
+    for number in 0..count {
+        let _ = write!(
+            text,
+            "---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: release-{number}, namespace: ns-{tier}}}
+spec:
+  interval: 1h
+  chart: {{spec: {{chart: podinfo, version: 6.9.0, sourceRef: {{kind: HelmRepository, name: charts}}}}}}
+  values: {{replicaCount: 2}}
+"
+        );
+    }
+    text
+}
+
 fn deployment(app: u64) -> String {
     format!(
         "spec:
@@ -163,6 +235,7 @@ mod tests {
         let size = Size {
             tiers: 20,
             objects_per_tier: 3,
+            ..Size::default()
         };
         let cluster = |seed| {
             let path = RepoPath::clamped("clusters/prod/all.yaml");
