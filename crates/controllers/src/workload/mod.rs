@@ -6,6 +6,7 @@
 
 mod admission;
 mod autoscale;
+mod endpoints;
 pub(crate) mod needs;
 mod placement;
 mod report;
@@ -23,6 +24,7 @@ use crate::flux_api::generation;
 use crate::timers::Timers;
 use crate::trouble::Trouble;
 use crate::{made, marks};
+use endpoints::Endpoints;
 use needs::Needs;
 use placement::Placement;
 use report::Stage;
@@ -49,6 +51,7 @@ pub struct WorkloadController {
     workloads: BTreeMap<ObjectId, Record>,
     /// Which workloads wait for an object.
     waiting: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
+    endpoints: Endpoints,
     timers: Timers<Timer>,
     /// How often each workload was started, deletions and new beginnings included.
     starts: BTreeMap<ObjectId, u64>,
@@ -560,6 +563,9 @@ impl Controller for WorkloadController {
             if object.annotation(marks::POD_OF).is_some() {
                 return;
             }
+            if endpoints::has_lasting_pods(&id) {
+                self.endpoints.note(old.map(|old| &**old), new.map(|new| &**new));
+            }
             match new {
                 None => {
                     self.workloads.remove(&id);
@@ -583,9 +589,12 @@ impl Controller for WorkloadController {
         if autoscale::is_autoscaler(&id) && new.is_some() {
             self.autoscalers.set(context.now + autoscale::PERIOD, id.clone());
         }
-        if id.is("", "Service") && new.is_some() {
-            serving::give_address(object, context);
-            self.update_service(object, context);
+        if id.is("", "Service") {
+            self.endpoints.note(old.map(|old| &**old), new.map(|new| &**new));
+            if new.is_some() {
+                serving::give_address(object, context);
+                self.update_service(object, context);
+            }
         }
         if self.waiting.contains_key(&id) {
             let waiting = self.waiting.remove(&id).unwrap_or_default();
