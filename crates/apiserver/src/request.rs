@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ecow::EcoString;
 use firstpass_object::{GroupVersionKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
@@ -11,9 +12,9 @@ pub struct Target {
     /// Group, version and kind.
     pub gvk: GroupVersionKind,
     /// Namespace of the URL; ignored for cluster-scoped kinds (F-217).
-    pub namespace: Option<String>,
+    pub namespace: Option<EcoString>,
     /// Name of the object.
-    pub name: String,
+    pub name: EcoString,
 }
 
 /// One request to the server.
@@ -148,8 +149,8 @@ impl Target {
     pub fn of(object: &Value) -> Target {
         Target {
             gvk: object.gvk(),
-            namespace: object.namespace().map(str::to_owned),
-            name: object.name().to_owned(),
+            namespace: object.namespace().map(EcoString::from),
+            name: object.name().into(),
         }
     }
 
@@ -159,19 +160,19 @@ impl Target {
             gvk: GroupVersionKind::new(api_version, kind),
             namespace: namespace
                 .filter(|namespace| !namespace.is_empty())
-                .map(str::to_owned),
-            name: name.to_owned(),
+                .map(EcoString::from),
+            name: name.into(),
         }
     }
 
     /// Identity of the target, without its version.
     pub fn id(&self) -> ObjectId {
-        ObjectId::new(
-            &self.gvk.group,
-            &self.gvk.kind,
-            self.namespace.as_deref(),
-            &self.name,
-        )
+        ObjectId {
+            group: self.gvk.group.clone(),
+            kind: self.gvk.kind.clone(),
+            namespace: self.namespace.clone().filter(|namespace| !namespace.is_empty()),
+            name: self.name.clone(),
+        }
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn write_status(context: &mut Context<'_>, target: &Target, status: &
         "status": status.to_value(),
     });
     if let Some(namespace) = &target.namespace {
-        object["metadata"]["namespace"] = Value::String(namespace.clone());
+        object["metadata"]["namespace"] = Value::from(namespace.as_str());
     }
     let request = Request::UpdateStatus {
         object: object.into(),

@@ -496,8 +496,8 @@ fn write(id: &ObjectId, status: &Status, context: &mut Context<'_>) {
     };
     let name = SourceName {
         kind: kind_of_source,
-        namespace: id.namespace.clone().unwrap_or_default(),
-        name: id.name.clone(),
+        namespace: id.namespace.as_deref().unwrap_or_default().to_owned(),
+        name: id.name.to_string(),
     };
     let target = flux_api::source(&name, context.settings.flux);
     flux_api::write_status(context, &target, status, MANAGER);

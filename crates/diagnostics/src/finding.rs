@@ -150,10 +150,10 @@ impl Finding {
     pub fn with_object(mut self, object: &ObjectId) -> Finding {
         self.object = Some(object.to_string());
         self.object_ref = Some(ObjectRef {
-            group: object.group.clone(),
-            kind: object.kind.clone(),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
+            group: object.group.to_string(),
+            kind: object.kind.to_string(),
+            namespace: object.namespace.as_ref().map(ToString::to_string),
+            name: object.name.to_string(),
         });
         self
     }

@@ -213,7 +213,7 @@ impl HelmRelease {
         match (&self.spec.release_name, &self.spec.target_namespace) {
             (Some(name), _) => name.clone(),
             (None, Some(namespace)) => format!("{namespace}-{}", self.name.name),
-            (None, None) => self.name.name.clone(),
+            (None, None) => self.name.name.to_string(),
         }
     }
 
@@ -236,7 +236,7 @@ impl HelmRelease {
     /// The dependencies with their namespaces filled in, in order. They are HelmReleases (F-1002).
     pub fn dependencies(&self) -> impl Iterator<Item = TierName> + '_ {
         self.spec.depends_on.iter().map(|dependency| {
-            let namespace = dependency.namespace.as_ref().unwrap_or(&self.name.namespace);
+            let namespace = dependency.namespace.as_deref().unwrap_or(&self.name.namespace);
             TierName::new(namespace, &dependency.name)
         })
     }

@@ -291,7 +291,7 @@ impl Kustomization {
             namespace: source
                 .namespace
                 .clone()
-                .unwrap_or_else(|| self.name.namespace.clone()),
+                .unwrap_or_else(|| self.name.namespace.to_string()),
             name: source.name.clone(),
         })
     }
@@ -299,7 +299,7 @@ impl Kustomization {
     /// The dependencies with their namespaces filled in, in order.
     pub fn dependencies(&self) -> impl Iterator<Item = TierName> + '_ {
         self.spec.depends_on.iter().map(|dependency| {
-            let namespace = dependency.namespace.as_ref().unwrap_or(&self.name.namespace);
+            let namespace = dependency.namespace.as_deref().unwrap_or(&self.name.namespace);
             TierName::new(namespace, &dependency.name)
         })
     }

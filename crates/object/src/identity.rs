@@ -3,39 +3,40 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ecow::EcoString;
 use serde::{Deserialize, Serialize};
 
 /// Group and kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKind {
     /// API group; empty for the core group.
-    pub group: String,
+    pub group: EcoString,
     /// Kind, such as `Deployment`.
-    pub kind: String,
+    pub kind: EcoString,
 }
 
 /// Group, version and kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
     /// API group; empty for the core group.
-    pub group: String,
+    pub group: EcoString,
     /// Version, such as `v1beta1`.
-    pub version: String,
+    pub version: EcoString,
     /// Kind.
-    pub kind: String,
+    pub kind: EcoString,
 }
 
 /// One object of a cluster: group, kind, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// API group; empty for the core group.
-    pub group: String,
+    pub group: EcoString,
     /// Kind.
-    pub kind: String,
+    pub kind: EcoString,
     /// Namespace; `None` for cluster-scoped objects and for namespaced ones that lack it.
-    pub namespace: Option<String>,
+    pub namespace: Option<EcoString>,
     /// Name.
-    pub name: String,
+    pub name: EcoString,
 }
 
 /// A Flux Kustomization by namespace and name.
@@ -43,9 +44,9 @@ pub struct ObjectId {
 #[serde(into = "String", try_from = "String")]
 pub struct TierName {
     /// Namespace of the Flux Kustomization.
-    pub namespace: String,
+    pub namespace: EcoString,
     /// Its name.
-    pub name: String,
+    pub name: EcoString,
 }
 
 /// The group in an `apiVersion`: `apps/v1` gives `apps`, `v1` gives the empty core group.
@@ -62,7 +63,7 @@ pub fn version_of(api_version: &str) -> &str {
 
 impl GroupKind {
     /// Group and kind from their texts.
-    pub fn new(group: impl Into<String>, kind: impl Into<String>) -> GroupKind {
+    pub fn new(group: impl Into<EcoString>, kind: impl Into<EcoString>) -> GroupKind {
         GroupKind {
             group: group.into(),
             kind: kind.into(),
@@ -77,10 +78,10 @@ impl GroupKind {
 
 impl GroupVersionKind {
     /// Reads an `apiVersion` and a kind.
-    pub fn new(api_version: &str, kind: impl Into<String>) -> GroupVersionKind {
+    pub fn new(api_version: &str, kind: impl Into<EcoString>) -> GroupVersionKind {
         GroupVersionKind {
-            group: group_of(api_version).to_owned(),
-            version: version_of(api_version).to_owned(),
+            group: group_of(api_version).into(),
+            version: version_of(api_version).into(),
             kind: kind.into(),
         }
     }
@@ -88,7 +89,7 @@ impl GroupVersionKind {
     /// The `apiVersion`: `apps/v1`, or `v1` for the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
-            self.version.clone()
+            self.version.to_string()
         } else {
             format!("{}/{}", self.group, self.version)
         }
@@ -96,7 +97,7 @@ impl GroupVersionKind {
 
     /// Group and kind alone.
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.group, &self.kind)
+        GroupKind::new(self.group.clone(), self.kind.clone())
     }
 }
 
@@ -104,18 +105,18 @@ impl ObjectId {
     /// An object by its parts; an empty namespace is none.
     pub fn new(group: &str, kind: &str, namespace: Option<&str>, name: &str) -> ObjectId {
         ObjectId {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
+            group: group.into(),
+            kind: kind.into(),
             namespace: namespace
                 .filter(|namespace| !namespace.is_empty())
-                .map(str::to_owned),
-            name: name.to_owned(),
+                .map(EcoString::from),
+            name: name.into(),
         }
     }
 
     /// Group and kind alone.
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.group, &self.kind)
+        GroupKind::new(self.group.clone(), self.kind.clone())
     }
 
     /// Whether group and kind are these.
@@ -126,7 +127,7 @@ impl ObjectId {
 
 impl TierName {
     /// A tier by namespace and name.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> TierName {
+    pub fn new(namespace: impl Into<EcoString>, name: impl Into<EcoString>) -> TierName {
         TierName {
             namespace: namespace.into(),
             name: name.into(),

@@ -17,7 +17,7 @@ pub(crate) fn needs(world: &World<'_>, tier: TierIndex, before: &Before) -> Vec<
     let mut users: BTreeMap<(GroupKind, String), Vec<Place<'_>>> = BTreeMap::new();
     for object in world.objects(tier) {
         let gvk = object.object.gvk();
-        let key = (gvk.group_kind(), gvk.version);
+        let key = (gvk.group_kind(), gvk.version.to_string());
         let places = users.entry(key.clone()).or_default();
         if places.is_empty() {
             order.push(key);

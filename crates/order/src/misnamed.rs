@@ -110,7 +110,7 @@ pub fn hashed_twin(cluster: &RenderedCluster, wanted: &ObjectId) -> Option<Objec
         }
         let hash = id
             .name
-            .strip_prefix(&wanted.name)
+            .strip_prefix(wanted.name.as_str())
             .and_then(|rest| rest.strip_prefix('-'));
         let mut steps = object.origin.steps.iter();
         let generated = steps.any(|step| matches!(step, Step::Generated { .. }));

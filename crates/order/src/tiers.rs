@@ -296,7 +296,10 @@ mod tests {
     }
 
     fn names(graph: &TierGraph, tiers: &[TierIndex]) -> Vec<String> {
-        tiers.iter().map(|tier| graph.name(*tier).name.clone()).collect()
+        tiers
+            .iter()
+            .map(|tier| graph.name(*tier).name.to_string())
+            .collect()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ecow::EcoString;
 use firstpass_apiserver::ApiServer;
 use firstpass_baseline::{Release, Stage};
 use firstpass_controllers::kustomization::Obstacle;
@@ -24,7 +25,7 @@ pub struct RepositoryContents {
     /// Everything that some tier brings, now or later.
     brings: BTreeSet<ObjectId>,
     /// What health checks name and nothing in the repository brings, by namespace.
-    expected_of_charts: BTreeMap<String, Vec<ObjectId>>,
+    expected_of_charts: BTreeMap<EcoString, Vec<ObjectId>>,
     /// The operators that something in the repository or the bootstrap starts.
     operators: BTreeSet<String>,
     /// The versions in which the repository writes objects of each kind.
@@ -67,7 +68,7 @@ impl RepositoryContents {
             };
             brings.extend(objects.iter().map(RenderedObject::id));
         }
-        let mut expected_of_charts: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
+        let mut expected_of_charts: BTreeMap<EcoString, Vec<ObjectId>> = BTreeMap::new();
         for need in &graph.needs {
             if let (Needed::HealthTarget(object), Answer::Nobody { provable: false, .. }) =
                 (&need.needed, &need.answer)

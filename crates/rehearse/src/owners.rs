@@ -207,7 +207,7 @@ impl Known {
             "helm-controller" => {
                 let of_chart = || {
                     self.charts
-                        .get(&id.name)
+                        .get(id.name.as_str())
                         .filter(|_| id.is(names::SOURCE_GROUP, "HelmChart"))
                 };
                 let of_crd = || kind_of_crd(object).and_then(|kind| self.chart_kinds.get(&kind));

@@ -132,8 +132,8 @@ impl Setup<'_> {
 
     fn staged_crd(&self, kind: &GroupKind, staged: &StagedKind) -> Value {
         let sketch = CrdSketch {
-            group: kind.group.clone(),
-            kind: kind.kind.clone(),
+            group: kind.group.to_string(),
+            kind: kind.kind.to_string(),
             plural: Some(staged.plural.clone()),
             scope: if staged.namespaced {
                 Scope::Namespaced
@@ -199,8 +199,8 @@ impl Setup<'_> {
         let namespaced =
             need.by.namespace.is_some() || need.also.iter().any(|object| object.namespace.is_some());
         let sketch = CrdSketch {
-            group: kind.group.clone(),
-            kind: kind.kind.clone(),
+            group: kind.group.to_string(),
+            kind: kind.kind.to_string(),
             plural: None,
             scope: if namespaced {
                 Scope::Namespaced
@@ -281,7 +281,7 @@ impl Setup<'_> {
             let is_there = server
                 .object(&ObjectId::new("", "Namespace", None, namespace))
                 .is_some();
-            if comes || is_there || id.namespace.as_ref() == Some(namespace) {
+            if comes || is_there || id.namespace.as_deref() == Some(namespace) {
                 continue;
             }
             ensure_namespace(server, namespace);

@@ -78,7 +78,7 @@ fn the_reference_repository_always_comes_up_and_tells_what_made_the_total() {
     let tiers: Vec<String> = report
         .critical_path
         .iter()
-        .map(|leg| leg.tier.name.clone())
+        .map(|leg| leg.tier.name.to_string())
         .collect();
     for tier in ["cilium", "platform", "platform-config"] {
         assert!(tiers.iter().any(|name| name == tier), "{tiers:?}");

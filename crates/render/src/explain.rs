@@ -454,9 +454,9 @@ fn subject(object: &Value, settings: &ControllerSettings) -> String {
     }
     let GroupVersionKind { group, version, kind } = object.gvk();
     let group = if group.is_empty() {
-        "[noGrp]".to_owned()
+        "[noGrp]"
     } else {
-        group
+        group.as_str()
     };
     format!("{kind}.{version}.{group}/{}", object.name())
 }

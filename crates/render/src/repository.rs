@@ -394,7 +394,7 @@ impl Repository {
 pub(crate) fn named(kustomization: &firstpass_flux::Kustomization) -> firstpass_object::TierName {
     let mut name = kustomization.name.clone();
     if name.namespace.is_empty() {
-        name.namespace = firstpass_flux::names::FLUX_SYSTEM.to_owned();
+        name.namespace = firstpass_flux::names::FLUX_SYSTEM.into();
     }
     name
 }

@@ -76,8 +76,8 @@ impl Definition {
             converter,
             name: crd.name().to_owned(),
             resource: Arc::new(Resource {
-                group,
-                kind,
+                group: group.into(),
+                kind: kind.into(),
                 plural,
                 scope,
                 versions,

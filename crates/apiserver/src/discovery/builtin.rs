@@ -66,8 +66,8 @@ pub(super) fn resources(minor: u16) -> Arc<BTreeMap<GroupKind, Arc<Resource>>> {
         let resource = resources
             .entry(GroupKind::new(row.group, row.kind))
             .or_insert_with(|| Resource {
-                group: row.group.to_owned(),
-                kind: row.kind.to_owned(),
+                group: row.group.into(),
+                kind: row.kind.into(),
                 plural: row.plural.to_owned(),
                 scope: row.scope,
                 versions: Vec::new(),

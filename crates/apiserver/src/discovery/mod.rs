@@ -50,7 +50,7 @@ impl Discovery {
             .get(&kind)
             .or_else(|| self.custom.get(&kind)?.listed.as_ref());
         listed
-            .filter(|resource| resource.versions.contains(&gvk.version))
+            .filter(|resource| resource.serves(&gvk.version))
             .cloned()
             .ok_or_else(|| ApiError::no_kind_match(gvk))
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
+use ecow::EcoString;
 use firstpass_object::{GroupKind, GroupVersionKind};
 use firstpass_schema::Scope;
 
@@ -9,9 +10,9 @@ use firstpass_schema::Scope;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// API group; empty for the core group.
-    pub group: String,
+    pub group: EcoString,
     /// Kind.
-    pub kind: String,
+    pub kind: EcoString,
     /// Name in URLs and messages, such as `deployments`.
     pub plural: String,
     /// Namespaced or not.
@@ -29,16 +30,21 @@ pub struct Resource {
 impl Resource {
     /// Group and kind.
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.group, &self.kind)
+        GroupKind::new(self.group.clone(), self.kind.clone())
     }
 
     /// Group, kind and the preferred version.
     pub fn preferred(&self) -> GroupVersionKind {
         GroupVersionKind {
             group: self.group.clone(),
-            version: self.versions.first().cloned().unwrap_or_default(),
+            version: self.versions.first().map(EcoString::from).unwrap_or_default(),
             kind: self.kind.clone(),
         }
+    }
+
+    /// Whether it is served in a version.
+    pub fn serves(&self, version: &str) -> bool {
+        self.versions.iter().any(|served| served == version)
     }
 
     /// Whether the objects live in namespaces.

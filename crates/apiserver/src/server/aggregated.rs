@@ -68,7 +68,7 @@ impl ApiServer {
         let waiting: Vec<String> = self
             .objects(&kind, None)
             .filter(|(_, namespace)| namespace.condition(DISCOVERY_FAILURE).is_some())
-            .map(|(id, _)| id.name.clone())
+            .map(|(id, _)| id.name.to_string())
             .collect();
         for name in waiting {
             self.set_timer(self.delays.namespace_deletion, Timer::EmptyNamespace(name));

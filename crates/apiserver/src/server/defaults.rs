@@ -50,7 +50,7 @@ impl ApiServer {
                 )
             })
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
-            .map(|(_, name)| name.clone())
+            .map(|(_, name)| name.to_string())
     }
 
     /// Addresses are handed out in order and never twice.

@@ -147,7 +147,7 @@ impl ApiServer {
         if id.is("", "Namespace") {
             self.set_timer(
                 self.delays.namespace_deletion,
-                Timer::EmptyNamespace(id.name.clone()),
+                Timer::EmptyNamespace(id.name.to_string()),
             );
         } else {
             self.drop_object(id, by);

@@ -324,7 +324,7 @@ impl ApiServer {
     fn served(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ApiError> {
         self.discovery
             .served(&gvk.group_kind())
-            .filter(|resource| resource.versions.contains(&gvk.version))
+            .filter(|resource| resource.serves(&gvk.version))
             .cloned()
             .ok_or_else(ApiError::unknown_path)
     }

@@ -72,7 +72,10 @@ impl ApiServer {
         object["status"] = json!({"phase": "Terminating"});
         let name = next.id.name.clone();
         self.persist(next, by);
-        self.set_timer(self.delays.namespace_deletion, Timer::EmptyNamespace(name));
+        self.set_timer(
+            self.delays.namespace_deletion,
+            Timer::EmptyNamespace(name.to_string()),
+        );
     }
 
     /// Deletes what is in a terminating namespace; the namespace goes when nothing is left and no finalizer of its own
@@ -118,7 +121,7 @@ impl ApiServer {
         {
             self.set_timer(
                 self.delays.namespace_deletion,
-                Timer::EmptyNamespace(name.clone()),
+                Timer::EmptyNamespace(name.to_string()),
             );
         }
         if id.kind == "APIService" {

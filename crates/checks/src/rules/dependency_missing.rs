@@ -92,7 +92,7 @@ fn instead_of(input: &CheckInput<'_>, dependency: &TierName) -> Option<Instead> 
             ),
         });
     }
-    let known: Vec<String> = names.iter().map(|name| name.name.clone()).collect();
+    let known: Vec<String> = names.iter().map(|name| name.name.to_string()).collect();
     let nearest = firstpass_yaml::nearest(&dependency.name, known.iter().map(String::as_str))?;
     Some(Instead {
         headline: format!("did you mean `{nearest}`?"),

@@ -87,7 +87,7 @@ fn claimed(object: &RenderedObject) -> Vec<(Vec<String>, String)> {
 
 fn names_of(ids: impl Iterator<Item = ObjectId>) -> BTreeSet<String> {
     let classes = ids.filter(|id| id.is("storage.k8s.io", "StorageClass"));
-    classes.map(|id| id.name).collect()
+    classes.map(|id| id.name.to_string()).collect()
 }
 
 /// The classes that charts and operators make.

@@ -216,7 +216,7 @@ fn mentioned_claims(namespace: &str, values: &Value, context: &Context<'_>) -> V
     let kind = GroupKind::new("", "PersistentVolumeClaim");
     let claims = context.server.objects(&kind, Some(namespace));
     claims
-        .map(|(id, _)| id.name.clone())
+        .map(|(id, _)| id.name.to_string())
         .filter(|name| mentions(values, name))
         .collect()
 }

@@ -301,7 +301,7 @@ pub(super) fn checked_objects(attempt: &Attempt, context: &Context<'_>) -> Resul
     let is_self = |id: &ObjectId| {
         id.kind == names::KUSTOMIZATION
             && id.name == name.name
-            && id.namespace.as_ref() == Some(&name.namespace)
+            && id.namespace.as_deref() == Some(&name.namespace)
     };
     let ids: Vec<ObjectId> = ids.into_iter().filter(|id| !is_self(id)).collect();
     for id in &ids {

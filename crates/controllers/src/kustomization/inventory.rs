@@ -1,5 +1,6 @@
 //! What a Flux Kustomization remembers of the objects that it applied (F-400 to F-402).
 
+use ecow::EcoString;
 use firstpass_object::{GroupVersionKind, ObjectId};
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ pub struct Entry {
     /// The object.
     pub id: ObjectId,
     /// The version alone, such as `v1`.
-    pub version: String,
+    pub version: EcoString,
 }
 
 impl Entry {
@@ -17,7 +18,7 @@ impl Entry {
     pub fn new(id: ObjectId, version: &str) -> Entry {
         Entry {
             id,
-            version: version.to_owned(),
+            version: version.into(),
         }
     }
 
@@ -44,7 +45,7 @@ impl Entry {
             name,
         } = &self.id;
         let name = if group == "rbac.authorization.k8s.io" {
-            name.replace(':', "__")
+            name.replace(":", "__")
         } else {
             name.clone()
         };

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ecow::EcoString;
 use firstpass_apiserver::ApiServer;
 use firstpass_object::GroupKind;
 
@@ -12,7 +13,7 @@ use firstpass_object::GroupKind;
 #[derive(Clone, Debug, Default)]
 pub(super) struct PollerMapper {
     /// The versions of each group when all groups were last listed.
-    listed: BTreeMap<String, Vec<String>>,
+    listed: BTreeMap<EcoString, Vec<String>>,
     /// The versions in which each kind was found.
     kinds: BTreeMap<GroupKind, Vec<String>>,
 }
@@ -40,11 +41,9 @@ impl PollerMapper {
         let Some(versions) = self.kinds.get(kind) else {
             return Found::NoMatch;
         };
-        let served = server.resource(kind).is_some_and(|resource| {
-            versions
-                .first()
-                .is_some_and(|version| resource.versions.contains(version))
-        });
+        let served = server
+            .resource(kind)
+            .is_some_and(|resource| versions.first().is_some_and(|version| resource.serves(version)));
         if served { Found::Served } else { Found::Gone }
     }
 

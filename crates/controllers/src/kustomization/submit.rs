@@ -310,7 +310,7 @@ fn ignore_rules<'a>(kustomization: &'a Kustomization, context: &Context<'_>) -> 
 /// What stands in the way of an object that the server refuses.
 pub(crate) fn obstacle_of(object: &Value, error: &ApiError) -> Obstacle {
     let id = object.id();
-    let namespace = id.namespace.clone();
+    let namespace = id.namespace.as_ref().map(ToString::to_string);
     match (error.cause, error.reason, namespace) {
         (Some(Cause::NamespaceTerminating), _, Some(namespace)) => Obstacle::NamespaceTerminating {
             object: id,

@@ -127,10 +127,10 @@ impl KustomizationController {
                 .spec
                 .decryption
                 .as_ref()
-                .and_then(|decryption| decryption.secret_ref.as_ref())
-                == Some(&id.name)
+                .and_then(|decryption| decryption.secret_ref.as_deref())
+                == Some(id.name.as_str())
                 && id.kind == "Secret";
-            if id.namespace.as_ref() == Some(&kustomization.name.namespace) && (substitutes || decrypts) {
+            if id.namespace.as_deref() == Some(&kustomization.name.namespace) && (substitutes || decrypts) {
                 // What it was Ready with is no longer what it is asked for.
                 if let Some(record) = self.tiers.get_mut(&kustomization.name) {
                     record.ready_at = None;

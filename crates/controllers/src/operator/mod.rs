@@ -147,7 +147,7 @@ impl OperatorController {
     /// A workload is ready no more: what it served is not served, and the operators in it do nothing.
     fn lose(&mut self, workload: &Arc<Value>, context: &mut Context<'_>) {
         let id = workload.id();
-        let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
+        let place = place_of(&id);
         if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
             context.server.set_service_serving(&place.0, &place.1, false);
         }
@@ -172,7 +172,7 @@ impl OperatorController {
 
     fn make_ready(&mut self, workload: &Arc<Value>, context: &mut Context<'_>) {
         let id = workload.id();
-        let place = (id.namespace.clone().unwrap_or_default(), id.name.clone());
+        let place = place_of(&id);
         if self.webhook_servers.contains(&place) || crate::made::is_made(workload) {
             // Being ready includes being reachable: a wait for the workload is a wait for its webhooks.
             context.server.set_service_serving(&place.0, &place.1, true);
@@ -322,6 +322,14 @@ impl OperatorController {
             );
         }
     }
+}
+
+/// Namespace and name.
+fn place_of(id: &ObjectId) -> (String, String) {
+    (
+        id.namespace.as_deref().unwrap_or_default().to_owned(),
+        id.name.to_string(),
+    )
 }
 
 impl Controller for OperatorController {

@@ -162,8 +162,8 @@ impl OperatorController {
     /// A claim is there: the status of the DataVolume that it belongs to may wait for it.
     pub(super) fn unblock_disk(&mut self, claim: &ObjectId, context: &Context<'_>) {
         let volume = ObjectId {
-            group: CDI.to_owned(),
-            kind: DATA_VOLUME.to_owned(),
+            group: CDI.into(),
+            kind: DATA_VOLUME.into(),
             ..claim.clone()
         };
         for act in self.blocked.remove(&volume).unwrap_or_default() {

@@ -62,8 +62,8 @@ impl Names {
                 let written = self
                     .templates
                     .get(&need.by)
-                    .and_then(|written| written.namespace.as_ref());
-                written.unwrap_or(namespace).clone()
+                    .and_then(|written| written.namespace.as_deref());
+                written.unwrap_or(namespace).to_owned()
             }
             Needed::Data { object, .. } | Needed::HealthTarget(object) | Needed::ReadOnce { object, .. } => {
                 self.object(object).to_string()

@@ -28,7 +28,7 @@ impl Contents for Paths {
         if source.kind == "HelmChart" {
             return None;
         }
-        let revision = self.revisions.get(&source.name).unwrap_or(&self.revision);
+        let revision = self.revisions.get(source.name.as_str()).unwrap_or(&self.revision);
         Some(Artifact {
             revision: revision.clone(),
             digest: "sha256:0".to_owned(),
