@@ -70,12 +70,7 @@ impl KustomizationController {
         let id = source.id();
         let users: Vec<Arc<Value>> = kustomizations(context)
             .into_iter()
-            .filter(|object| {
-                Kustomization::read(object)
-                    .value
-                    .source()
-                    .is_some_and(|used| used.id() == id)
-            })
+            .filter(|object| uses(object, &id))
             .filter(|object| !is_current(object, newest.as_deref(), context))
             .collect();
         for tier in self.in_dependency_order(&users, context) {
@@ -219,6 +214,15 @@ fn visit(
         path.push((next, 0));
     }
     true
+}
+
+/// Whether a Kustomization is built from a source. Nearly all are built from another one, which shows without reading all of
+/// it.
+fn uses(kustomization: &Value, source: &ObjectId) -> bool {
+    let reference = |field: &str| kustomization.text_at(&["spec", "sourceRef", field]);
+    let may_use = reference("kind") == Some(&source.kind) && reference("name") == Some(&source.name);
+    let source_of = |object| Kustomization::read(object).value.source();
+    may_use && source_of(kustomization).is_some_and(|used| used.id() == *source)
 }
 
 /// F-102: nothing to do for those that have, or are at, the newest revision already.
