@@ -79,8 +79,8 @@ pub(crate) fn write_status(context: &mut Context<'_>, target: &Target, status: &
         "apiVersion": target.gvk.api_version(),
         "kind": target.gvk.kind,
         "metadata": {"name": target.name},
-        "status": status.to_value(),
     });
+    object["status"] = status.to_value();
     if let Some(namespace) = &target.namespace {
         object["metadata"]["namespace"] = Value::from(namespace.as_str());
     }

@@ -25,6 +25,11 @@ impl Status {
         )
     }
 
+    /// Whether it is the status of an object as it is stored.
+    pub(crate) fn is_of(&self, object: &Value) -> bool {
+        object.get("status").and_then(Value::as_object) == Some(&self.0)
+    }
+
     /// A field of the status.
     pub(crate) fn get(&self, field: &str) -> Option<&Value> {
         self.0.get(field)

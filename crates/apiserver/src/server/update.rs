@@ -68,7 +68,10 @@ impl ApiServer {
         let (resource, id) = self.locate(&Target::of(object))?;
         let live = self.live(&resource, &id)?;
         check_version(object, &live.object, &resource, &id)?;
-        let mut content = (*live.object).clone();
+        if live.object.get("status") == object.get("status") {
+            return Ok(Response::Object(Arc::clone(&live.object)));
+        }
+        let mut content = without_status(&live.object);
         copy_field(object, &mut content, "status");
         self.write_status(&resource, &live, content, manager)
     }
@@ -221,6 +224,13 @@ fn copy_field(from: &Value, to: &mut Value, field: &str) {
         Some(value) => fields.insert(field.to_owned(), value.clone()),
         None => fields.remove(field),
     };
+}
+
+/// A copy without the status, which may be most of an object.
+fn without_status(object: &Value) -> Value {
+    let fields = object.as_object().into_iter().flatten();
+    let kept = fields.filter(|(name, _)| *name != "status");
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// JSON merge patch, RFC 7396.

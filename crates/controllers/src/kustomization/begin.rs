@@ -85,7 +85,10 @@ impl KustomizationController {
             // F-125, F-150: terminal errors count as observed.
             status.set("observedGeneration", generation.into());
         }
-        write(context, tier, &status);
+        // Most refusals only repeat the last one.
+        if !status.is_of(object) {
+            write(context, tier, &status);
+        }
         if before != failure.message {
             note_ready(context, tier, "False", failure.reason, &failure.message);
         }

@@ -87,7 +87,7 @@ pub(super) fn ready_word(workload: &Value) -> &'static str {
 /// Writes the status that goes with a stage.
 pub(super) fn write(workload: &Value, stage: Stage, nodes: u64, context: &mut Context<'_>) {
     let status = status(workload, stage, nodes, &context.now.timestamp());
-    write_status(workload, &status, context);
+    write_status(workload, status, context);
 }
 
 /// Writes the status of a workload whose pods cannot start.
@@ -117,7 +117,7 @@ pub(super) fn write_held(workload: &Value, held: Held, nodes: u64, context: &mut
         }
         _ => {}
     }
-    write_status(workload, &status, context);
+    write_status(workload, status, context);
 }
 
 /// Writes that a Deployment has made no progress for too long (F-520).
@@ -127,19 +127,19 @@ pub(super) fn write_deadline(workload: &Value, nodes: u64, context: &mut Context
     status["conditions"][0] = json!({
         "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": message,
     });
-    write_status(workload, &status, context);
+    write_status(workload, status, context);
 }
 
-fn write_status(workload: &Value, status: &Value, context: &mut Context<'_>) {
-    if workload.get("status") == Some(status) {
+fn write_status(workload: &Value, status: Value, context: &mut Context<'_>) {
+    if workload.get("status") == Some(&status) {
         return;
     }
-    let object = json!({
+    let mut object = json!({
         "apiVersion": workload.api_version(),
         "kind": workload.kind(),
         "metadata": {"name": workload.name(), "namespace": workload.namespace()},
-        "status": status,
     });
+    object["status"] = status;
     let request = Request::UpdateStatus {
         object: object.into(),
         manager: "kube-controller-manager".into(),

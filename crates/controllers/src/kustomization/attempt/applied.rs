@@ -105,7 +105,7 @@ impl KustomizationController {
                 Step::Succeeded
             }
             Verdict::Pending => {
-                attempt.held_by = wait.obstacles();
+                attempt.held_by.clone_from(&attempt.obstacles_seen);
                 let at = (context.now + POLL).min(wait.deadline());
                 Step::Continue(Phase::Health(wait), at)
             }

@@ -185,7 +185,7 @@ impl KustomizationController {
         let Some(mut attempt) = self.workers.attempts.remove(tier) else {
             return;
         };
-        let step = match attempt.phase.clone() {
+        let step = match std::mem::replace(&mut attempt.phase, Phase::Build) {
             Phase::Build => self.build(&mut attempt, context),
             Phase::Stage(stage) => self.apply_stage(&mut attempt, stage, context),
             Phase::StageWait(stage, wait) => self.poll_stage(&mut attempt, stage, wait, context),
