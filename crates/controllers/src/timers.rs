@@ -10,7 +10,10 @@ use crate::context::Delays;
 /// Pending happenings.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers<T> {
+    /// By time, and then in the order in which they were set up.
     pending: BTreeMap<(Time, u64), T>,
+    /// Those of a moment that has come, by whose turn it is.
+    due: BTreeMap<(Time, u64, u64), T>,
     count: u64,
 }
 
@@ -18,6 +21,7 @@ impl<T> Default for Timers<T> {
     fn default() -> Timers<T> {
         Timers {
             pending: BTreeMap::new(),
+            due: BTreeMap::new(),
             count: 0,
         }
     }
@@ -33,19 +37,23 @@ impl<T> Timers<T> {
     /// Takes the next happening that is due.
     pub(crate) fn pop_due(&mut self, now: Time, delays: &dyn Delays) -> Option<T> {
         let at = self.next().filter(|at| *at <= now)?;
-        let at_once = self.pending.range((at, 0)..=(at, u64::MAX));
-        let (key, _) = at_once.min_by_key(|((_, count), _)| (delays.turn("timers", *count), *count))?;
-        let key = *key;
-        self.pending.remove(&key)
+        while let Some(entry) = self.pending.first_entry().filter(|entry| entry.key().0 == at) {
+            let (_, count) = *entry.key();
+            self.due
+                .insert((at, delays.turn("timers", count), count), entry.remove());
+        }
+        self.due.pop_first().map(|(_, what)| what)
     }
 
     /// When the next one is due.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.pending.first_key_value().map(|((at, _), _)| *at)
+        let due = self.due.first_key_value().map(|((at, ..), _)| *at);
+        let pending = self.pending.first_key_value().map(|((at, _), _)| *at);
+        due.into_iter().chain(pending).min()
     }
 
     /// What is pending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.pending.values()
+        self.due.values().chain(self.pending.values())
     }
 }
