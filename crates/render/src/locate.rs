@@ -1,6 +1,7 @@
 //! Where in the repository is this? Answered by reading the file again, when a finding needs it.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use firstpass_diagnostics::Location;
 use firstpass_kustomize::file::KustomizationFile;
@@ -13,15 +14,37 @@ pub(crate) fn start_of(origin: &Origin) -> Option<Location> {
     (!origin.file.is_empty()).then(|| Location::new(&origin.file, origin.line.max(1), 1))
 }
 
-/// The value of a field; the nearest field above it if it is not written there.
-pub(crate) fn field(tree: &dyn Tree, origin: &Origin, path: &[&str]) -> Option<Location> {
-    let start = start_of(origin)?;
-    if is_generated(origin) {
-        return Some(start);
+/// Finds fields. What was looked into last is kept, since findings come file by file and a file may hold thousands of
+/// documents.
+#[derive(Default)]
+pub(crate) struct Locator {
+    last: Mutex<Option<(String, Arc<Documents>)>>,
+}
+
+impl Locator {
+    /// The value of a field; the nearest field above it if it is not written there.
+    pub(crate) fn field(&self, tree: &dyn Tree, origin: &Origin, path: &[&str]) -> Option<Location> {
+        let start = start_of(origin)?;
+        if is_generated(origin) {
+            return Some(start);
+        }
+        let found = self
+            .documents(tree, &origin.file)
+            .and_then(|documents| documents.locate_nearest(origin.document, &segments(path)));
+        Some(found.map_or(start, |found| place_of(origin, &found)))
     }
-    let found = text_of(tree, &origin.file)
-        .and_then(|text| firstpass_yaml::locate_nearest(&text, origin.document, &segments(path)));
-    Some(found.map_or(start, |found| place_of(origin, &found)))
+
+    fn documents(&self, tree: &dyn Tree, file: &str) -> Option<Arc<Documents>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, documents)) = &*last
+            && known == file
+        {
+            return Some(Arc::clone(documents));
+        }
+        let documents = Arc::new(Documents::of(&text_of(tree, file)?));
+        *last = Some((file.to_owned(), Arc::clone(&documents)));
+        Some(documents)
+    }
 }
 
 /// The same field of many objects, in their order. Each file is read once, however many objects are written in it.
@@ -177,7 +200,11 @@ metadata: {name: four}
         ];
         let path = ["metadata", "name"];
         let found = fields(&tree, origins.iter(), &path);
-        let one_by_one: Vec<_> = origins.iter().map(|origin| field(&tree, origin, &path)).collect();
+        let locator = Locator::default();
+        let one_by_one: Vec<_> = origins
+            .iter()
+            .map(|origin| locator.field(&tree, origin, &path))
+            .collect();
         assert_eq!(found, one_by_one);
         assert_eq!(found[1], Some(Location::new("a.yaml", 4, 9)));
     }

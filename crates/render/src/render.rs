@@ -391,7 +391,7 @@ impl<'r> Rendering<'r> {
                     None => locate::start_of(&object.origin),
                 },
                 None if failure.reason == reason::ARTIFACT_FAILED => {
-                    locate::field(tree, &tier.origin, &["spec", "path"])
+                    self.repository.locate(&tier.origin, &["spec", "path"])
                 }
                 None => tier.location.clone(),
             }

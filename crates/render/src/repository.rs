@@ -7,6 +7,7 @@ use firstpass_diagnostics::Location;
 use firstpass_object::Origin;
 use firstpass_source::{EntryKind, RepoPath, Tree};
 
+use crate::locate::Locator;
 use crate::snapshot::Snapshot;
 use crate::survey::{Found, Survey};
 use crate::syncs::{self, SyncObject};
@@ -26,6 +27,7 @@ pub struct Repository {
     /// The directories of the entries, found when they are asked for.
     directories: OnceLock<Vec<RepoPath>>,
     outside: BTreeMap<String, Arc<dyn Tree>>,
+    locator: Locator,
 }
 
 /// Why a directory is no cluster entry.
@@ -64,6 +66,7 @@ impl Repository {
             survey,
             directories: OnceLock::new(),
             outside: BTreeMap::new(),
+            locator: Locator::default(),
         }
     }
 
@@ -242,7 +245,7 @@ impl Repository {
 
     /// The place of a field of an object: its value, the nearest field above it, or where its document starts.
     pub fn locate(&self, origin: &Origin, field: &[&str]) -> Option<Location> {
-        locate::field(&*self.tree, origin, field)
+        self.locator.field(&*self.tree, origin, field)
     }
 
     /// The place of a text in the document that an object came from, or in the files that its generator read.

@@ -76,21 +76,31 @@ pub fn locate_nearest(text: &str, document_index: usize, path: &[PathSegment<'_>
 /// let found = documents.locate_nearest(1, &[Key("kind")]).unwrap();
 /// assert_eq!(found.value.start.line, 3);
 /// ```
-pub struct Documents<'t> {
-    chunks: Vec<Chunk<'t>>,
+#[derive(Clone, Debug)]
+pub struct Documents {
+    /// The text of each, and how many lines stand before it.
+    texts: Vec<(String, u32)>,
 }
 
-impl<'t> Documents<'t> {
+impl Documents {
     /// The documents of a text, up to the first separator that is none.
-    pub fn of(text: &'t str) -> Documents<'t> {
+    pub fn of(text: &str) -> Documents {
+        let chunks = chunks(text).map_while(Result::ok);
         Documents {
-            chunks: chunks(text).map_while(Result::ok).collect(),
+            texts: chunks
+                .map(|chunk| (chunk.text.to_owned(), chunk.line_offset))
+                .collect(),
         }
     }
 
     /// As [`locate_nearest`] in the whole text.
     pub fn locate_nearest(&self, document_index: usize, path: &[PathSegment<'_>]) -> Option<Found> {
-        nearest_in(*self.chunks.get(document_index)?, path)
+        let (text, line_offset) = self.texts.get(document_index)?;
+        let chunk = Chunk {
+            text,
+            line_offset: *line_offset,
+        };
+        nearest_in(chunk, path)
     }
 }
 
