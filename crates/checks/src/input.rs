@@ -8,7 +8,7 @@ use firstpass_apiserver::Definition;
 use firstpass_baseline::Stage;
 use firstpass_diagnostics::{Finding, Location};
 use firstpass_knowledge::Knowledge;
-use firstpass_object::{GroupKind, ObjectExt, Origin, Step, TierName};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId, Origin, Step, TierName};
 use firstpass_order::{OrderGraph, TierIndex};
 use firstpass_render::{RenderedCluster, RenderedObject, Repository, Tier};
 
@@ -49,8 +49,8 @@ impl<'a> Context<'a> {
     /// What the CRDs in git say of the kinds that are used, by kind.
     pub(crate) fn definitions(&self) -> &BTreeMap<GroupKind, Definition> {
         self.definitions.get_or_init(|| {
-            let objects = self.cluster.objects().map(|(_, object)| object);
-            let used: BTreeSet<GroupKind> = objects.map(|object| object.id().group_kind()).collect();
+            let objects = self.cluster.objects().map(|(_, object)| &object.object);
+            let used: BTreeSet<GroupKind> = objects.map(|object| object.gvk().group_kind()).collect();
             let crds = self.cluster.objects().filter_map(|(_, object)| {
                 let crd = &*object.object;
                 let text = |path: &[&str]| crd.text_at(path);
@@ -103,6 +103,14 @@ impl<'a> CheckInput<'a> {
         never
             .into_iter()
             .map(|other| self.graph.tiers.name(other).clone())
+            .collect()
+    }
+
+    /// The tiers that apply an object.
+    pub(crate) fn tiers_of(&self, id: &ObjectId) -> Vec<TierIndex> {
+        let places = self.cluster.places(id).filter(|(tier, _)| tier.is_rendered());
+        places
+            .filter_map(|(tier, _)| self.graph.tiers.find(&tier.name))
             .collect()
     }
 

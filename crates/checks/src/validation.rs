@@ -1,5 +1,6 @@
 //! What the API server would say to an object.
 
+use firstpass_object::ObjectExt as _;
 use firstpass_render::RenderedObject;
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub(crate) fn refusals(input: &Context<'_>, object: &RenderedObject) -> Vec<Refu
         .chain([firstpass_render::UNKNOWN_VALUE.to_owned()])
         .collect();
     let minor = input.stage.kubernetes_minor();
-    let errors = match input.definitions().get(&object.id().group_kind()) {
+    let errors = match input.definitions().get(&object.object.gvk().group_kind()) {
         Some(definition) => firstpass_apiserver::validate_custom(&object.object, definition, &unknown),
         None => firstpass_apiserver::validate(&object.object, minor, &unknown),
     };

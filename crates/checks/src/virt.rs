@@ -36,7 +36,7 @@ impl<'a> Storage<'a> {
         let of_kind = |group: &'static str, kind: &'static str| {
             let objects = input.cluster.objects();
             objects
-                .filter(move |(_, object)| object.id().is(group, kind))
+                .filter(move |(_, object)| object.is(group, kind))
                 .map(|(_, object)| object)
         };
         let name = |object: &RenderedObject| object.object.name().to_owned();

@@ -4,6 +4,7 @@
 
 mod fields;
 mod identity;
+mod index;
 pub mod kstatus;
 mod origin;
 pub mod quantity;
@@ -12,6 +13,7 @@ mod timestamp;
 
 pub use fields::{ObjectExt, annotation, label_or_annotation};
 pub use identity::{GroupKind, GroupVersionKind, ObjectId, TierName, group_of, version_of};
+pub use index::{FixedSet, FixedState, ObjectMap};
 pub use origin::{Origin, Step};
 pub use selector::{selects, selects_text};
 pub use timestamp::{format_timestamp, parse_timestamp};

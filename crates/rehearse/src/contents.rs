@@ -15,15 +15,14 @@ use firstpass_order::{Answer, Needed, OrderGraph, hashed_twin, misnamed_data, se
 use firstpass_render::{
     Data, DataKind, MadeBy, Outcome, RenderedCluster, RenderedObject, TierFailure, TierSource, Variables,
 };
-use serde_json::Value;
 
 /// The contents at one revision of the repository.
 pub struct RepositoryContents {
     cluster: Arc<RenderedCluster>,
     /// Revisions of the sources whose files are at hand.
     revisions: BTreeMap<ObjectId, String>,
-    /// Everything that some tier brings, now or later.
-    brings: BTreeSet<ObjectId>,
+    /// What the bootstrap applies.
+    seeds: BTreeSet<ObjectId>,
     /// What health checks name and nothing in the repository brings, by namespace.
     expected_of_charts: BTreeMap<EcoString, Vec<ObjectId>>,
     /// The operators that something in the repository or the bootstrap starts.
@@ -60,14 +59,6 @@ impl RepositoryContents {
             TierSource::Foreign { .. } | TierSource::Missing => None,
         });
         let revisions = at_hand.collect();
-        let mut brings: BTreeSet<ObjectId> = cluster.seeds.iter().map(RenderedObject::id).collect();
-        for tier in &cluster.tiers {
-            let objects = match &tier.outcome {
-                Outcome::Rendered(objects) | Outcome::Suspended(objects) => &objects[..],
-                Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
-            };
-            brings.extend(objects.iter().map(RenderedObject::id));
-        }
         let mut expected_of_charts: BTreeMap<EcoString, Vec<ObjectId>> = BTreeMap::new();
         for need in &graph.needs {
             if let (Needed::HealthTarget(object), Answer::Nobody { provable: false, .. }) =
@@ -90,13 +81,17 @@ impl RepositoryContents {
                 written.entry(kind.clone()).or_default().insert(version.clone());
             }
         }
-        let has_releases = brings
+        let known = cluster.tiers.iter().flat_map(|tier| tier.known_objects());
+        let has_releases = cluster
+            .seeds
             .iter()
-            .any(|id| id.is(names::HELM_GROUP, names::HELM_RELEASE));
-        let classes = cluster.objects().map(|(_, object)| &object.object);
-        let brings_default_class = classes
-            .filter(|object| object.id().is("storage.k8s.io", "StorageClass"))
-            .any(|class| firstpass_controllers::is_default_class(class));
+            .chain(known)
+            .any(|object| HelmRelease::is(&object.object));
+        let seeds = cluster.seeds.iter().map(RenderedObject::id).collect();
+        let brings_default_class = cluster
+            .objects()
+            .filter(|(_, object)| object.is("storage.k8s.io", "StorageClass"))
+            .any(|(_, class)| firstpass_controllers::is_default_class(&class.object));
         let is_said = !stage
             .assumptions
             .iter()
@@ -106,7 +101,7 @@ impl RepositoryContents {
             brings_default_class,
             cluster,
             revisions,
-            brings,
+            seeds,
             expected_of_charts,
             operators,
             written,
@@ -170,17 +165,13 @@ fn operators(cluster: &RenderedCluster, stage: &Stage, knowledge: &Knowledge) ->
     for seeded in &stage.releases {
         of_release(&seeded.release);
     }
-    let objects: BTreeMap<ObjectId, &Arc<Value>> = cluster
-        .objects()
-        .map(|(_, object)| (object.id(), &object.object))
-        .collect();
-    for object in objects.values().filter(|object| HelmRelease::is(object)) {
-        of_release(&Release::of_object(object, &|id| {
-            objects.get(id).map(|object| Arc::clone(object))
-        }));
+    let found_by = |id: &ObjectId| cluster.find(id).map(|(_, object)| Arc::clone(&object.object));
+    let objects = || cluster.objects().map(|(_, object)| &object.object);
+    for object in objects().filter(|object| HelmRelease::is(object)) {
+        of_release(&Release::of_object(object, &found_by));
     }
     let staged = stage.objects.iter().map(|(object, _)| object);
-    for object in objects.values().copied().chain(staged) {
+    for object in objects().chain(staged) {
         if let Some(images) = made::workload_images(object) {
             let operators = knowledge.operators_of_workload(object.name(), images);
             found.extend(operators.into_iter().map(|operator| operator.name.clone()));
@@ -272,7 +263,7 @@ impl Contents for RepositoryContents {
     }
 
     fn brings(&self, id: &ObjectId) -> bool {
-        self.brings.contains(id)
+        self.cluster.places(id).next().is_some() || self.seeds.contains(id)
     }
 
     fn written_versions(&self, group: &str, kind: &str) -> Vec<String> {

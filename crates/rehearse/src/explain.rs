@@ -6,7 +6,7 @@ use firstpass_apiserver::Time;
 use firstpass_controllers::kustomization::{Obstacle, OutcomeResult, TierRecord};
 use firstpass_diagnostics::{TierState, WaitingFor, WaitingOn};
 use firstpass_object::{ObjectId, TierName};
-use firstpass_render::{Outcome, RenderedObject};
+use firstpass_render::RenderedObject;
 use firstpass_sim::{End, World};
 
 use crate::rehearsal::Script;
@@ -23,8 +23,6 @@ pub struct Explainer<'a> {
     index: BTreeMap<TierName, usize>,
     /// The tiers that wait for each tier, by index.
     waiting_for: BTreeMap<TierName, Vec<usize>>,
-    /// The tier that applies each object, the first one where several do.
-    pub(crate) by_id: BTreeMap<ObjectId, TierName>,
     /// The tiers that wait for themselves, each with everybody in its circle.
     pub(crate) circles: BTreeMap<TierName, BTreeSet<TierName>>,
 }
@@ -63,16 +61,6 @@ impl<'a> Explainer<'a> {
 
     /// Explains a run.
     pub fn new(script: &'a Script, world: &'a World, end: End) -> Explainer<'a> {
-        let mut by_id = BTreeMap::new();
-        for tier in &script.cluster.tiers {
-            let objects: &[RenderedObject] = match &tier.outcome {
-                Outcome::Rendered(objects) | Outcome::Suspended(objects) => objects,
-                Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
-            };
-            for object in objects {
-                by_id.entry(object.id()).or_insert_with(|| tier.name.clone());
-            }
-        }
         let mut explainer = Explainer {
             script,
             world,
@@ -80,7 +68,6 @@ impl<'a> Explainer<'a> {
             tiers: Vec::new(),
             index: BTreeMap::new(),
             waiting_for: BTreeMap::new(),
-            by_id,
             circles: BTreeMap::new(),
         };
         explainer.tiers = script
@@ -118,7 +105,7 @@ impl<'a> Explainer<'a> {
         Bringers {
             world: self.world,
             graph: &self.script.graph,
-            by_id: &self.by_id,
+            cluster: &self.script.cluster,
         }
     }
 
@@ -134,13 +121,12 @@ impl<'a> Explainer<'a> {
 
     /// A rendered object, with where it came from.
     pub(crate) fn rendered(&self, id: &ObjectId) -> Option<&RenderedObject> {
-        let tier = self.by_id.get(id)?;
-        let tier = self.script.cluster.tier(tier)?;
-        let objects: &[RenderedObject] = match &tier.outcome {
-            Outcome::Rendered(objects) | Outcome::Suspended(objects) => objects,
-            Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
-        };
-        objects.iter().find(|object| object.id() == *id)
+        self.script.cluster.places(id).next().map(|(_, object)| object)
+    }
+
+    /// The tier that applies an object, the first one where several do.
+    pub(crate) fn bringer(&self, id: &ObjectId) -> Option<&TierName> {
+        self.script.cluster.places(id).next().map(|(tier, _)| &tier.name)
     }
 
     /// The tiers that never applied and that wait, through any chain, for this one.

@@ -83,14 +83,15 @@ pub(crate) fn compare(laws: &mut Laws, at: Time, own: &FinalState, calm: &FinalS
 /// What kustomize-controller deleted although the revision declares it.
 pub(crate) fn losses(explainer: &Explainer<'_>, deletions: &[Deletion]) -> Vec<Finding> {
     let mut told: BTreeSet<ObjectId> = BTreeSet::new();
-    let declared = |deletion: &&Deletion| explainer.by_id.contains_key(&deletion.object.id());
     let mut findings = Vec::new();
-    for deletion in deletions.iter().filter(declared) {
+    for deletion in deletions {
         let id = deletion.object.id();
+        let Some(holder) = explainer.bringer(&id) else {
+            continue;
+        };
         if !told.insert(id.clone()) {
             continue;
         }
-        let holder = &explainer.by_id[&id];
         let by = deletion.by.as_ref().unwrap_or(holder);
         let way = if deletion.forced {
             "to create it anew, since it could not be changed (`force`)".to_owned()

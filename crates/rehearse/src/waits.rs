@@ -9,14 +9,14 @@ use firstpass_flux::names;
 use firstpass_object::kstatus::StatusKind;
 use firstpass_object::{ObjectExt, ObjectId, TierName};
 use firstpass_order::{Need, Needed, OrderGraph, Provider};
+use firstpass_render::RenderedCluster;
 use firstpass_sim::World;
 
 /// Who brings what, looked up by the run.
 pub(crate) struct Bringers<'a> {
     pub(crate) world: &'a World,
     pub(crate) graph: &'a OrderGraph,
-    /// The tiers that apply each object.
-    pub(crate) by_id: &'a BTreeMap<ObjectId, TierName>,
+    pub(crate) cluster: &'a RenderedCluster,
 }
 
 /// One thing that a tier waits for, and the tiers that would bring it.
@@ -135,7 +135,8 @@ impl Bringers<'_> {
     }
 
     fn tier_of(&self, id: &ObjectId) -> BTreeSet<TierName> {
-        self.by_id.get(id).cloned().into_iter().collect()
+        let bringer = self.cluster.places(id).next();
+        bringer.map(|(tier, _)| tier.name.clone()).into_iter().collect()
     }
 
     /// The tiers that an unhealthy object waits for.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use firstpass_diagnostics::{Assumption, Finding, Location, Severity};
 use firstpass_flux::{ControllerSettings, FieldProblem, Kustomization};
-use firstpass_object::{ObjectId, Origin, TierName};
+use firstpass_object::{ObjectId, ObjectMap, Origin, TierName};
 use serde_json::Value;
 
 use crate::{Data, DataKind, Entry, RenderedObject, TierBuilder, TierFailure, TierSource, Unrendered};
@@ -35,8 +35,15 @@ pub struct RenderedCluster {
     pub builder: Arc<TierBuilder>,
     /// Where each tier is in the list.
     pub(crate) by_name: BTreeMap<TierName, usize>,
-    /// Where each object is first applied, by tier and place; made when it is first asked for.
-    pub(crate) by_id: OnceLock<BTreeMap<ObjectId, (usize, usize)>>,
+    /// Where each object is applied; made when it is first asked for.
+    pub(crate) by_id: OnceLock<ObjectMap<Vec<Place>>>,
+}
+
+/// Where an object is applied, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    tier: u32,
+    object: u32,
 }
 
 /// One Flux Kustomization and what it applies.
@@ -129,10 +136,27 @@ impl RenderedCluster {
 
     /// An object by its identity, with the first tier that applies it.
     pub fn find(&self, id: &ObjectId) -> Option<(&Tier, &RenderedObject)> {
-        let by_id = self.by_id.get_or_init(|| self.places());
-        let (tier, place) = by_id.get(id)?;
-        let tier = self.tiers.get(*tier)?;
-        Some((tier, tier.objects().get(*place)?))
+        self.places(id).find(|(tier, _)| tier.is_rendered())
+    }
+
+    /// Every place where an object is applied, or would be if its tier were not suspended, in the order of the tiers.
+    pub fn places(&self, id: &ObjectId) -> impl Iterator<Item = (&Tier, &RenderedObject)> {
+        let by_id = self.by_id.get_or_init(|| self.index());
+        by_id.get(id).into_iter().flatten().map(|place| self.at(*place))
+    }
+
+    /// The objects that are applied more than once, or would be, each with all its places, by identity.
+    pub fn repeated(&self) -> BTreeMap<&ObjectId, Vec<(&Tier, &RenderedObject)>> {
+        let by_id = self.by_id.get_or_init(|| self.index());
+        let repeated = by_id.iter().filter(|(_, places)| places.len() > 1);
+        repeated
+            .map(|(id, places)| (id, places.iter().map(|place| self.at(*place)).collect()))
+            .collect()
+    }
+
+    fn at(&self, place: Place) -> (&Tier, &RenderedObject) {
+        let tier = &self.tiers[place.tier as usize];
+        (tier, &tier.known_objects()[place.object as usize])
     }
 
     /// An object that the bootstrap puts there, or that a tier applies.
@@ -141,11 +165,11 @@ impl RenderedCluster {
         seed.or_else(|| self.find(id).map(|(_, object)| object))
     }
 
-    fn places(&self) -> BTreeMap<ObjectId, (usize, usize)> {
-        let mut places = BTreeMap::new();
-        for (tier, rendered) in self.tiers.iter().enumerate() {
-            for (place, object) in rendered.objects().iter().enumerate() {
-                places.entry(object.id()).or_insert((tier, place));
+    fn index(&self) -> ObjectMap<Vec<Place>> {
+        let mut places: ObjectMap<Vec<Place>> = ObjectMap::default();
+        for (tier, rendered) in (0..).zip(&self.tiers) {
+            for (object, known) in (0..).zip(rendered.known_objects()) {
+                places.entry(known.id()).or_default().push(Place { tier, object });
             }
         }
         places
@@ -170,6 +194,14 @@ impl Tier {
         match &self.outcome {
             Outcome::Rendered(objects) => objects,
             Outcome::Failed(_) | Outcome::Suspended(_) | Outcome::Unrendered(_) => &[],
+        }
+    }
+
+    /// The objects that it applies, or would apply if it were not suspended.
+    pub fn known_objects(&self) -> &[RenderedObject] {
+        match &self.outcome {
+            Outcome::Rendered(objects) | Outcome::Suspended(objects) => objects,
+            Outcome::Failed(_) | Outcome::Unrendered(_) => &[],
         }
     }
 

@@ -57,6 +57,11 @@ impl RenderedObject {
         }
     }
 
+    /// Whether group and kind are these.
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.object.kind() == kind && firstpass_object::group_of(self.object.api_version()) == group
+    }
+
     /// The object's identity.
     pub fn id(&self) -> ObjectId {
         self.object.id()

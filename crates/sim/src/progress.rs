@@ -3,19 +3,18 @@
 //! During a cold start achievements only grow: objects that exist, kinds that are served, tiers that are Ready. A run is
 //! over when everybody who waits has tried again since the last change, and nothing is under way.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use firstpass_apiserver::{Event, EventType, Time};
 use firstpass_flux::names;
-use firstpass_object::{ObjectExt, ObjectId};
+use firstpass_object::{FixedSet, ObjectExt, ObjectId};
 use serde_json::Value;
 
 /// The record of achievements and changes.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Everything that ever existed.
-    seen: Arc<BTreeSet<Arc<ObjectId>>>,
+    seen: Arc<FixedSet<Arc<ObjectId>>>,
     /// When something last came to be that had never been.
     pub grown_at: Time,
     /// When something last changed that a waiting actor could depend on.
@@ -34,10 +33,9 @@ impl Progress {
         }
         self.changed_at = event.at;
         self.changes_since_growth += 1;
-        let grows =
-            event.event_type == EventType::Added && !self.seen.contains(&event.id) || has_advanced(event);
-        if grows {
-            Arc::make_mut(&mut self.seen).insert(Arc::clone(&event.id));
+        let is_new = event.event_type == EventType::Added
+            && Arc::make_mut(&mut self.seen).insert(Arc::clone(&event.id));
+        if is_new || has_advanced(event) {
             self.grown_at = event.at;
             self.changes_since_growth = 0;
         }
@@ -54,11 +52,6 @@ impl Progress {
     /// A fault begins or heals: whoever was refused has to try again.
     pub(crate) fn disturb(&mut self, now: Time) {
         self.changed_at = now;
-    }
-
-    /// Whether an object ever existed.
-    pub fn has_seen(&self, id: &ObjectId) -> bool {
-        self.seen.contains(id)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ecow::EcoString;
 use firstpass_object::{GroupKind, ObjectId};
 use serde_json::Value;
 
@@ -17,8 +18,8 @@ pub(crate) struct Stored {
     pub(crate) managers: Managers,
 }
 
-type ByName = BTreeMap<Arc<str>, Arc<Stored>>;
-type ByNamespace = BTreeMap<Arc<str>, Arc<ByName>>;
+type ByName = BTreeMap<EcoString, Arc<Stored>>;
+type ByNamespace = BTreeMap<EcoString, Arc<ByName>>;
 
 /// All objects. The namespace of cluster-scoped objects is the empty text.
 #[derive(Clone, Debug, Default)]
@@ -48,12 +49,12 @@ impl Objects {
         let by_namespace = Arc::make_mut(self.by_kind.entry(id.group_kind()).or_default());
         let namespace = namespace_of(&id);
         if !by_namespace.contains_key(namespace) {
-            by_namespace.insert(Arc::from(namespace), Arc::default());
+            by_namespace.insert(namespace.into(), Arc::default());
         }
         let by_name = Arc::make_mut(by_namespace.get_mut(namespace).expect("inserted above"));
         let previous = match by_name.get_mut(id.name.as_str()) {
             Some(slot) => Some(std::mem::replace(slot, Arc::new(stored))),
-            None => by_name.insert(Arc::from(id.name.as_str()), Arc::new(stored)),
+            None => by_name.insert(id.name.clone(), Arc::new(stored)),
         };
         if previous.is_none() {
             self.len += 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
-use firstpass_object::{ObjectId, label_or_annotation};
+use firstpass_object::label_or_annotation;
 use firstpass_render::{RenderedObject, Tier};
 use serde_json::Value;
 
@@ -24,12 +24,6 @@ pub(crate) static RULE: Rule = Rule {
 type Place<'a> = (&'a Tier, &'a RenderedObject);
 
 fn check(input: &Context<'_>) -> Vec<Finding> {
-    let mut places: BTreeMap<ObjectId, Vec<Place<'_>>> = BTreeMap::new();
-    for (tier, object) in input.cluster.objects() {
-        if !is_left_alone(&object.object) {
-            places.entry(object.id()).or_default().push((tier, object));
-        }
-    }
     // One finding per pair of tiers: what they share is one cause.
     let mut pairs: BTreeMap<(usize, usize), Vec<(Place<'_>, Place<'_>)>> = BTreeMap::new();
     let position = |tier: &Tier| {
@@ -39,12 +33,14 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
             .iter()
             .position(|other| std::ptr::eq(other, tier))
     };
-    for places in places.values() {
-        let [first, second, ..] = places.as_slice() else {
+    for places in input.cluster.repeated().into_values() {
+        let is_declared = |(tier, object): &Place<'_>| tier.is_rendered() && !is_left_alone(&object.object);
+        let mut declared = places.into_iter().filter(is_declared);
+        let (Some(first), Some(second)) = (declared.next(), declared.next()) else {
             continue;
         };
         if let (Some(a), Some(b)) = (position(first.0), position(second.0)) {
-            pairs.entry((a, b)).or_default().push((*first, *second));
+            pairs.entry((a, b)).or_default().push((first, second));
         }
     }
     pairs

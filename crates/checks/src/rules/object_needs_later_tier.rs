@@ -7,7 +7,7 @@ use firstpass_order::{TierIndex, server_of};
 use firstpass_render::RenderedObject;
 use serde_json::Value;
 
-use super::pod_needs_later_tier::{Places, is_waited_for, only_behind, places};
+use super::pod_needs_later_tier::{is_waited_for, only_behind};
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status, repair};
 
@@ -23,7 +23,6 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(input: &Context<'_>) -> Vec<Finding> {
-    let places = places(input);
     let mut findings = Vec::new();
     for tier in input.graph.tiers.indices() {
         let Some(rendered) = input.tier(tier) else {
@@ -34,20 +33,15 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
             .iter()
             .filter(|object| is_waited_for(input, tier, &object.id()))
         {
-            findings.extend(late(input, &places, tier, object));
+            findings.extend(late(input, tier, object));
         }
     }
     findings
 }
 
-fn late(
-    input: &CheckInput<'_>,
-    places: &Places,
-    tier: TierIndex,
-    object: &RenderedObject,
-) -> Option<Finding> {
+fn late(input: &CheckInput<'_>, tier: TierIndex, object: &RenderedObject) -> Option<Finding> {
     let (need, behind) = needs(input, &object.object).into_iter().find_map(|need| {
-        let behind = only_behind(input, tier, places.get(&need)?)?;
+        let behind = only_behind(input, tier, &input.tiers_of(&need))?;
         Some((need, behind))
     })?;
     let tiers = &input.graph.tiers;

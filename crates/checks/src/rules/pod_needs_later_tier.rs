@@ -1,7 +1,5 @@
 //! Pods that cannot start before a tier that waits for them.
 
-use std::collections::BTreeMap;
-
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_object::ObjectId;
 use firstpass_order::{Certainty, Gate, TierIndex};
@@ -24,7 +22,6 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(input: &Context<'_>) -> Vec<Finding> {
     let tiers = &input.graph.tiers;
-    let places = places(input);
     let mut findings = Vec::new();
     for tier in tiers.indices() {
         let Some(rendered) = input.tier(tier) else {
@@ -36,27 +33,13 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
             .filter(|object| is_waited_for(input, tier, &object.id()))
         {
             let late = pods::needs(&object.object).into_iter().find_map(|need| {
-                let behind = only_behind(input, tier, places.get(&need.object)?)?;
+                let behind = only_behind(input, tier, &input.tiers_of(&need.object))?;
                 Some((need, behind))
             });
             findings.extend(late.map(|(need, behind)| finding(input, tier, object, &need, behind)));
         }
     }
     findings
-}
-
-/// The tiers that apply each object.
-pub(crate) type Places = BTreeMap<ObjectId, Vec<TierIndex>>;
-
-/// Where each object of the cluster is applied.
-pub(crate) fn places(input: &CheckInput<'_>) -> Places {
-    let mut places = Places::new();
-    for (tier, object) in input.cluster.objects() {
-        if let Some(index) = input.graph.tiers.find(&tier.name) {
-            places.entry(object.id()).or_default().push(index);
-        }
-    }
-    places
 }
 
 /// Whether a tier is Ready only when the object is.

@@ -28,9 +28,10 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
     let accounts: BTreeSet<ObjectId> = input
         .cluster
         .objects()
-        .map(|(_, object)| object.id())
-        .chain(input.stage.objects.iter().map(|(object, _)| object.id()))
-        .filter(|id| id.is("", "ServiceAccount"))
+        .map(|(_, object)| &object.object)
+        .chain(input.stage.objects.iter().map(|(object, _)| object))
+        .filter(|object| object.gvk().group_kind().is("", "ServiceAccount"))
+        .map(|object| object.id())
         .collect();
     let mut findings = Vec::new();
     for (tier, object) in input.cluster.objects() {

@@ -1,7 +1,7 @@
 //! Claims of a StorageClass that nobody has.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use firstpass_baseline::Release;
@@ -92,12 +92,10 @@ fn names_of(ids: impl Iterator<Item = ObjectId>) -> BTreeSet<String> {
 
 /// The classes that charts and operators make.
 fn made_at_runtime(input: &CheckInput<'_>) -> BTreeSet<String> {
-    let by_id: BTreeMap<ObjectId, &Arc<Value>> = input
-        .cluster
-        .objects()
-        .map(|(_, object)| (object.id(), &object.object))
-        .collect();
-    let found = |id: &ObjectId| by_id.get(id).map(|object| Arc::clone(object));
+    let found = |id: &ObjectId| {
+        let found = input.cluster.find(id);
+        found.map(|(_, object)| Arc::clone(&object.object))
+    };
     let mut ids: Vec<ObjectId> = Vec::new();
     for (_, object) in release::all(input) {
         if let Some(facts) = Release::of_object(&object.object, &found).facts(input.knowledge) {

@@ -95,7 +95,7 @@ fn uncertain(
 }
 
 fn finding(explainer: &Explainer<'_>, id: &ObjectId, message: String) -> Option<Finding> {
-    let tier = explainer.by_id.get(id)?;
+    let tier = explainer.bringer(id)?;
     let mut finding = Finding::new("address-not-pinned", Severity::Warning, Some(Verdict::Hazard), message)
         .with_tier(tier)
         .with_object(id)

@@ -30,7 +30,7 @@ fn disk(explainer: &Explainer<'_>, volume: &ObjectId, stamp: &Stamp) -> Option<O
     if modes == stamp.access_modes && volume_mode == stamp.volume_mode {
         return None;
     }
-    let tier = explainer.by_id.get(volume)?;
+    let tier = explainer.bringer(volume)?;
     let made = format!("{} and {}", stamp.access_modes.join(", "), stamp.volume_mode);
     let wanted = format!("{} and {volume_mode}", modes.join(", "));
     let loses_moves = !stamp.can_move() && modes.contains(&"ReadWriteMany");

@@ -59,7 +59,7 @@ pub(crate) fn of_run(script: &Script, explainer: &Explainer<'_>) -> Vec<Finding>
         .into_iter()
         .chain(address::addresses(explainer))
     {
-        let tier = explainer.by_id.get(&volume).and_then(|tier| explainer.tier(tier));
+        let tier = explainer.bringer(&volume).and_then(|tier| explainer.tier(tier));
         if let Some(view) = tier {
             attach(&mut findings, own, view, explainer);
         }
@@ -224,7 +224,7 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
             continue;
         };
         let id = crate::waits::release_id(name);
-        let Some(tier) = explainer.by_id.get(&id).and_then(|tier| explainer.tier(tier)) else {
+        let Some(tier) = explainer.bringer(&id).and_then(|tier| explainer.tier(tier)) else {
             continue;
         };
         // A release that waits for another stuck one, or for a tier that never applies, is not to blame.
@@ -235,13 +235,13 @@ fn stuck_releases(explainer: &Explainer<'_>) -> Vec<Finding> {
                     let releases = explainer.world.releases.releases();
                     releases.get(release).is_some_and(|other| !other.settled)
                 }
-                DependencyState::Missing => explainer.by_id.contains_key(&crate::waits::release_id(release)),
+                DependencyState::Missing => explainer.bringer(&crate::waits::release_id(release)).is_some(),
                 DependencyState::NotReady | DependencyState::OtherRevision => true,
             },
-            Obstacle::Source { source } => explainer.by_id.contains_key(source),
+            Obstacle::Source { source } => explainer.bringer(source).is_some(),
             // One that is there lacks what is asked for.
             Obstacle::VariableSource { object } => {
-                explainer.by_id.contains_key(object) && explainer.world.server.object(object).is_none()
+                explainer.bringer(object).is_some() && explainer.world.server.object(object).is_none()
             }
             _ => false,
         });

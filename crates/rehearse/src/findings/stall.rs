@@ -140,7 +140,7 @@ fn source_stall(explainer: &Explainer<'_>, tier: &TierName, source: &ObjectId) -
     let unanswered = explainer.world.sources.unanswered_by(source).is_some();
     if unanswered && let Some(server) = server_of(cluster, &explainer.script.stage, source) {
         let object = server.object.id();
-        if explainer.by_id.get(&object) != Some(tier)
+        if explainer.bringer(&object) != Some(tier)
             && server.tier.source.name().map(|name| name.id()).as_ref() == Some(source)
         {
             return None;
@@ -374,7 +374,7 @@ fn unhealthy(
     seen: &str,
 ) -> Finding {
     let tier = &view.name;
-    if status == StatusKind::NotFound && !explainer.by_id.contains_key(object) {
+    if status == StatusKind::NotFound && explainer.bringer(object).is_none() {
         return never(
             "health-check-missing-object",
             format!("`{tier}` checks the health of `{object}`, which nothing creates"),
