@@ -67,10 +67,12 @@ pub(crate) fn run(arguments: &RehearseArgs) -> Result<Exit, Failure> {
                     .unwrap_or_else(|| format!("`{tier}` was never created\n")),
             );
         }
-        let mut report = rehearsal.report;
+        let mut report = rehearsal.report.clone();
         report.findings = session.at_their_levels(report.findings);
         show::add_places(&mut places, &report, &script.cluster);
         reports.push(report);
+        // Freeing a large cluster takes a while, and nothing waits for it.
+        rayon::spawn(move || drop((rehearsal, script)));
     }
     let rules = rules::all();
     session.suppress(&mut reports, &rules);
