@@ -23,6 +23,7 @@ mod impersonate;
 mod inventory;
 mod mapper;
 mod normalize;
+mod prepared;
 mod prune;
 mod stages;
 mod submit;
@@ -39,6 +40,8 @@ use serde_json::Value;
 use crate::context::{Context, Controller};
 use crate::queue::PRIORITY_LISTED;
 use crate::workers::{self, Reconciler, Workers};
+
+use prepared::Prepared;
 
 pub use attempt::Attempt;
 pub(crate) use begin::{check_health_expressions, terminal};
@@ -59,6 +62,8 @@ pub struct KustomizationController {
     /// What is remembered of each Kustomization.
     tiers: BTreeMap<TierName, TierRecord>,
     stage_rules: StageRules,
+    /// What each was last built to.
+    prepared: BTreeMap<TierName, Arc<Prepared>>,
     /// The default client's table of kinds, which is never forgotten (F-226).
     known_kinds: BTreeMap<GroupVersionKind, String>,
     /// The status poller's table of kinds.
@@ -149,6 +154,7 @@ impl KustomizationController {
             workers: Workers::new(settings, settings.kustomize_concurrent),
             tiers: BTreeMap::new(),
             stage_rules: StageRules::of(settings),
+            prepared: BTreeMap::new(),
             known_kinds: BTreeMap::new(),
             poller: mapper::PollerMapper::default(),
             build_free_at: Time::START,

@@ -24,6 +24,7 @@ impl KustomizationController {
                 let tier = tier_of(old);
                 self.workers.queue.remove(&tier);
                 self.tiers.remove(&tier);
+                self.prepared.remove(&tier);
                 if self.terminations.remove(&tier).is_some() {
                     self.workers.held.remove(&tier);
                     self.workers.queue.done(&tier);

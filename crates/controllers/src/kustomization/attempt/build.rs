@@ -1,12 +1,16 @@
 //! From an artifact to stages of objects.
 
+use std::sync::Arc;
+
 use firstpass_flux::names;
+use firstpass_object::TierName;
+use serde_json::Value;
 
 use super::{Attempt, Phase, Step};
 use crate::context::{BuildFailure, Built, Context};
 use crate::kustomization::begin::write;
-use crate::kustomization::normalize::normalize;
-use crate::kustomization::{Failure, KustomizationController, Obstacle, Retry, history, impersonate};
+use crate::kustomization::prepared::Prepared;
+use crate::kustomization::{Failure, KustomizationController, Obstacle, Retry, impersonate};
 use crate::time::of_flux;
 use crate::trouble::Trouble;
 
@@ -75,16 +79,29 @@ impl KustomizationController {
         if unrendered {
             return Step::Succeeded;
         }
-        attempt.unknown_tokens = unknown_tokens;
+        let prepared = self.prepare(&tier, objects, unknown_tokens);
+        attempt.unknown_tokens = Arc::clone(&prepared.unknown_tokens);
         if context.settings.flux.at_least(7) {
-            attempt.digest = Some(history::digest(&objects));
+            attempt.digest = Some(prepared.digest.clone());
         }
-        let objects: Vec<_> = objects
-            .iter()
-            .map(|object| normalize(object, &attempt.unknown_tokens))
-            .collect();
-        attempt.stages = self.stage_rules.divide(&objects);
+        attempt.stages = Arc::clone(&prepared.stages);
         let at = context.now + attempt.stage_time(0, context);
         Step::Continue(Phase::Stage(0), at)
+    }
+
+    fn prepare(
+        &mut self,
+        tier: &TierName,
+        built: Vec<Arc<Value>>,
+        unknown_tokens: Arc<[String]>,
+    ) -> Arc<Prepared> {
+        match self.prepared.get(tier) {
+            Some(known) if known.is_of(&built, &unknown_tokens) => Arc::clone(known),
+            _ => {
+                let prepared = Arc::new(Prepared::of(built, unknown_tokens, &self.stage_rules));
+                self.prepared.insert(tier.clone(), Arc::clone(&prepared));
+                prepared
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Stage after stage: dry-run, apply, and where a stage asks for it a wait (F-202).
 
+use std::sync::Arc;
+
 use firstpass_apiserver::Duration;
 use firstpass_flux::{Kustomization, names};
 
@@ -22,8 +24,9 @@ impl KustomizationController {
         stage: usize,
         context: &mut Context<'_>,
     ) -> Step {
-        let (kind, objects) = attempt.stages[stage].clone();
-        let outcome = self.submit(&attempt.kustomization, &objects, &attempt.unknown_tokens, context);
+        let stages = Arc::clone(&attempt.stages);
+        let (kind, objects) = &stages[stage];
+        let outcome = self.submit(&attempt.kustomization, objects, &attempt.unknown_tokens, context);
         match outcome {
             Submission::Applied(changes) => {
                 let first = attempt.changes.len();
