@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod nodes;
+mod present;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct Stage {
     pub releases: Vec<SeededRelease>,
     /// Objects that exist, with the file or the distribution that they come from.
     pub objects: Vec<(Arc<Value>, String)>,
+    /// Further objects that exist, of which only the names are known, with who brings them; see [`Stage::brings`].
+    present: BTreeMap<ObjectId, String>,
     /// Custom kinds that are served.
     pub kinds: BTreeMap<GroupKind, StagedKind>,
     /// Kinds that this Flux could serve, and the component of each that is not installed.
@@ -98,6 +101,7 @@ impl Stage {
             network: None,
             releases: Vec::new(),
             objects: Vec::new(),
+            present: BTreeMap::new(),
             kinds: BTreeMap::new(),
             left_out: BTreeMap::new(),
             seeded_by: Vec::new(),
@@ -107,6 +111,7 @@ impl Stage {
         stage.choose_kubernetes(cluster, options);
         stage.choose_distribution(cluster, tree);
         stage.add_flux(cluster, knowledge);
+        stage.add_controllers(cluster);
         stage.add_distribution(cluster, knowledge);
         for file in helmfiles {
             stage.add_helmfile(cluster, &Helmfile::read(tree, file), knowledge);
@@ -222,6 +227,7 @@ impl Stage {
             for def in knowledge.select(&part.kinds) {
                 self.add_kind(def, VersionPoint::Newest, &distribution.name);
             }
+            self.add_workloads(part.workloads.iter(), &distribution.name);
             let objects = part
                 .objects
                 .iter()

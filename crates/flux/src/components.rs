@@ -43,6 +43,11 @@ impl Components {
         component_of(group, kind).filter(|component| !self.names.contains(*component))
     }
 
+    /// The controllers, in the order of their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     /// What says so, for people.
     pub fn said_by(&self) -> String {
         match &self.said_by {

@@ -56,7 +56,12 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, target: &ObjectId
     if let Some(answer) = made_at_runtime(world, target) {
         return answer;
     }
-    let provable = never_a_kind(target) || world.unknowns.is_empty() && nobody_else_makes(world, target);
+    if let Some(from) = world.stage.brings(target) {
+        return Answer::There { from };
+    }
+    let seen_all =
+        world.unknowns.is_empty() && nobody_else_makes(world, target) && !world.stage.may_bring(target);
+    let provable = never_a_kind(target) || seen_all;
     Answer::Nobody {
         provable,
         hint: near_miss(world, target).map(Hint::new),

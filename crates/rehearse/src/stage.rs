@@ -223,6 +223,13 @@ impl Setup<'_> {
 
     /// A namespace or health-checked object that somebody unseen may bring is taken to exist.
     fn assume_object(&self, need: &Need, server: &mut ApiServer, assumptions: &mut Vec<Assumption>) {
+        if let (Needed::HealthTarget(object), Answer::There { .. }) = (&need.needed, &need.answer) {
+            let is_crd = object.is("apiextensions.k8s.io", "CustomResourceDefinition");
+            if !is_crd && server.object(object).is_none() {
+                stand_in(object, server);
+            }
+            return;
+        }
         if !matches!(need.answer, Answer::Nobody { provable: false, .. }) {
             return;
         }
