@@ -109,8 +109,33 @@ fn answer(world: &World<'_>, tier: TierIndex, before: &Before, kind: &GroupKind,
     let answer = best.unwrap_or_else(|| nobody(world, kind));
     match answer {
         met if met.is_met() => met,
-        unmet => implied(world, before, kind).unwrap_or(unmet),
+        // A version that nobody serves stays one, whoever brings the kind.
+        Answer::Nobody { provable: true, hint } if hint.as_ref().is_some_and(Hint::is_certain) => {
+            Answer::Nobody { provable: true, hint }
+        }
+        unmet => implied(world, before, kind)
+            .or_else(|| unseen_before(world, tier, before))
+            .unwrap_or(unmet),
     }
+}
+
+/// A part that cannot be seen and that comes first, such as a tier of another repository or a URL with CRDs: the kind may
+/// come from there, whoever else brings it later.
+fn unseen_before(world: &World<'_>, tier: TierIndex, before: &Before) -> Option<Answer> {
+    let mut first = before.iter().map(|(first, _)| first).chain([tier]);
+    let unseen = first.find(|first| world.has_unseen_objects(*first))?;
+    let says = if unseen == tier {
+        "a part of the tier that cannot be seen may bring it".to_owned()
+    } else {
+        format!(
+            "`{}` comes first and cannot be seen: it may bring it",
+            world.tiers.name(unseen)
+        )
+    };
+    Some(Answer::Nobody {
+        provable: false,
+        hint: Some(Hint::new(says)),
+    })
 }
 
 /// Kubernetes' own kinds: there, unless the version is gone or still to come.
@@ -389,9 +414,38 @@ fn nobody(world: &World<'_>, kind: &GroupKind) -> Answer {
     names.sort_unstable();
     names.dedup();
     let hint = (!names.is_empty()).then(|| Hint::new(format!("known to come with {}", names.join(", "))));
+    if let Some(package) = package_of(world, kind) {
+        let says = format!(
+            "`{package}` may bring it: its package has kinds of `{}`",
+            kind.group
+        );
+        return Answer::Nobody {
+            provable: false,
+            hint: Some(Hint::new(says)),
+        };
+    }
     let provable =
         world.unknowns.is_empty() && (!providers.is_empty() || world.unknowns.workloads.is_empty());
     Answer::Nobody { provable, hint }
+}
+
+/// An object that an operator makes kinds of, this one perhaps: which kinds a package brings is known by their group alone.
+fn package_of(world: &World<'_>, kind: &GroupKind) -> Option<ObjectId> {
+    let on_object = world.operators.iter().flat_map(|at| &at.operator.on_object);
+    let packages = on_object.filter(|on_object| {
+        let mut selectors = on_object.effects.iter().flat_map(|effect| &effect.kinds);
+        selectors.any(|selector| selector.matches(&kind.group, &kind.kind))
+    });
+    let mut objects = packages.flat_map(|on_object| {
+        world.by_id.iter().filter(move |(id, places)| {
+            let asks = |place: &Place<'_>| {
+                let object = &place.object.object;
+                on_object.when.as_ref().is_none_or(|when| when.holds(object))
+            };
+            on_object.kind.matches(&id.group, &id.kind) && places.iter().any(asks)
+        })
+    });
+    objects.next().map(|(id, _)| id.clone())
 }
 
 /// A kind of a component of Flux that is not installed. Nothing but what cannot be seen at all would bring it.

@@ -89,6 +89,11 @@ impl Hint {
             ..Hint::new(says)
         }
     }
+
+    /// Whether it is known what is wrong: a version that nobody serves, a component that is not installed.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.remedy.is_some()
+    }
 }
 
 /// What is known about a need.

@@ -7,7 +7,7 @@ use firstpass_baseline::{Release, ReleaseFacts, Stage};
 use firstpass_flux::HelmRelease;
 use firstpass_knowledge::{Effect, Knowledge, Operator, ReadsOnce, TemplateScope as Scope, VersionPoint};
 use firstpass_object::{GroupKind, ObjectExt, ObjectId, TierName};
-use firstpass_render::{Outcome, RenderedCluster, RenderedObject, Tier};
+use firstpass_render::{Outcome, RemotePart, RenderedCluster, RenderedObject, Tier};
 use serde_json::Value;
 
 use crate::tiers::{Gate, TierGraph, TierIndex, TierNode};
@@ -144,6 +144,17 @@ impl<'a> World<'a> {
     /// The tier behind an index.
     pub(crate) fn tier(&self, tier: TierIndex) -> &'a Tier {
         &self.cluster.tiers[tier.0]
+    }
+
+    /// Whether a tier applies objects that cannot be seen. What `flux install` would apply is known.
+    pub(crate) fn has_unseen_objects(&self, tier: TierIndex) -> bool {
+        let tier = self.tier(tier);
+        if tier.kustomization.spec.kube_config.is_some() || tier.kustomization.spec.suspend {
+            return false;
+        }
+        let installs_flux = |remote: &RemotePart| remote.text.contains("fluxcd/flux2/");
+        matches!(tier.outcome, Outcome::Unrendered(_))
+            || tier.remote.iter().any(|remote| !installs_flux(remote))
     }
 
     /// The objects of a tier in build order. A suspended tier applies nothing, so it needs nothing.
