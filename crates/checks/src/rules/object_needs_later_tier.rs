@@ -2,7 +2,7 @@
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_flux::{HelmRelease, names};
-use firstpass_object::{ObjectExt, ObjectId, group_of};
+use firstpass_object::ObjectId;
 use firstpass_order::{TierIndex, server_of};
 use firstpass_render::RenderedObject;
 use serde_json::Value;
@@ -49,22 +49,15 @@ fn late(input: &CheckInput<'_>, tier: TierIndex, object: &RenderedObject) -> Opt
     let id = object.id();
     let message =
         format!("`{name}` waits for `{id}`, which needs `{need}` from `{later}`, which waits for `{name}`");
-    let holds = holds_up(input, tier, &object.object);
     let why = format!(
-        "`{id}` does not become Ready while `{need}` is missing, and `{later}` begins only when `{name}` is Ready{}",
-        if holds {
-            ""
-        } else {
-            ". Before its controller has written a status, an object without one counts as healthy (F-515): who is first, the \
-             controller or Flux's first look, decides whether this ever comes up"
-        }
+        "`{id}` does not become Ready while `{need}` is missing, and `{later}` begins only when `{name}` is Ready"
     );
     let help = if repair::is_plain(&need) {
         format!("move `{need}` into `{name}` or a tier before it, or `{id}` into a tier after `{later}`")
     } else {
         format!("move `{id}` into a tier after `{later}`")
     };
-    let mut finding = RULE
+    let finding = RULE
         .finding(message)
         .with_tier(name)
         .with_object(&id)
@@ -73,28 +66,7 @@ fn late(input: &CheckInput<'_>, tier: TierIndex, object: &RenderedObject) -> Opt
         .with_help(help)
         .with_blocks(input.blocked_by(tier, true))
         .at(input.repository.locate(&object.origin, &["spec"]));
-    if !holds {
-        finding.severity = Severity::Warning;
-        finding.verdict = Some(Verdict::Hazard);
-        finding.blocks.clear();
-    }
     Some(finding)
-}
-
-/// Whether a wait holds an object to be unhealthy from the start: its kind begins with a status that says so, or an
-/// expression of the tier asks for more than is there.
-fn holds_up(input: &CheckInput<'_>, tier: TierIndex, object: &Value) -> bool {
-    let id = object.id();
-    let def = input.knowledge.custom_kind(&id.group, &id.kind);
-    let begins_unready = def.is_some_and(|def| !def.initial_status.is_null());
-    let asked = input.tier(tier).is_some_and(|tier| {
-        let checks = &tier.kustomization.spec.health_check_exprs;
-        checks.iter().any(|check| {
-            group_of(&check.api_version) == id.group
-                && check.kind.as_ref().is_none_or(|kind| *kind == id.kind)
-        })
-    });
-    HelmRelease::is(object) || begins_unready || asked
 }
 
 /// What an object names and cannot become Ready without.
