@@ -108,7 +108,7 @@ impl Stage {
             has_unknown_parts: false,
             assumptions: Vec::new(),
         };
-        stage.choose_kubernetes(cluster, options);
+        stage.choose_kubernetes(cluster, tree, options);
         stage.choose_distribution(cluster, tree);
         stage.add_flux(cluster, knowledge);
         stage.add_controllers(cluster);

@@ -87,6 +87,16 @@ impl Session {
             .map(str::parse::<FluxVersion>)
             .transpose();
         let flux = flux.map_err(|error| Failure::input(format!("`--flux-version`: {error}")))?;
+        if let Some(unknown) = flux.filter(|flux| !flux.is_known()) {
+            return Err(Failure::input_with_help(
+                format!("`--flux-version`: nothing is known of Flux `2.{}`", unknown.minor),
+                format!(
+                    "name a release between 2.{} and 2.{}",
+                    FluxVersion::OLDEST.minor,
+                    FluxVersion::NEWEST.minor
+                ),
+            ));
+        }
         if let Some(version) = &common.kubernetes_version
             && let Err(problem) = configured::kubernetes_version(version)
         {

@@ -47,13 +47,15 @@ impl FluxVersion {
     /// The closest version that firstpass knows: older ones act as the oldest, newer ones as the newest.
     #[must_use]
     pub fn clamped(self) -> FluxVersion {
-        self.clamp(
-            FluxVersion::OLDEST,
-            FluxVersion {
-                minor: 9,
-                patch: u32::MAX,
-            },
-        )
+        if self.minor > FluxVersion::NEWEST.minor {
+            return FluxVersion::NEWEST;
+        }
+        self.max(FluxVersion::OLDEST)
+    }
+
+    /// Whether firstpass knows the minor.
+    pub const fn is_known(self) -> bool {
+        self.minor >= FluxVersion::OLDEST.minor && self.minor <= FluxVersion::NEWEST.minor
     }
 
     /// The last patch release known of a minor.
@@ -211,6 +213,14 @@ impl fmt::Display for ControllerVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_versions_act_as_the_closest() {
+        assert_eq!(FluxVersion::new(10, 3).clamped(), FluxVersion::NEWEST);
+        assert_eq!(FluxVersion::new(9, 7).clamped(), FluxVersion::new(9, 7));
+        assert_eq!(FluxVersion::new(3, 0).clamped(), FluxVersion::OLDEST);
+        assert!(!FluxVersion::new(10, 0).is_known() && !FluxVersion::new(3, 0).is_known());
+    }
 
     #[test]
     fn open_versions_become_the_newest() {

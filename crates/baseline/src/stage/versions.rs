@@ -11,13 +11,24 @@ use super::{Stage, StageOptions};
 const KUBERNETES_MINORS: std::ops::RangeInclusive<u16> = 33..=37;
 
 impl Stage {
-    pub(super) fn choose_kubernetes(&mut self, cluster: &RenderedCluster, options: &StageOptions) {
+    pub(super) fn choose_kubernetes(
+        &mut self,
+        cluster: &RenderedCluster,
+        tree: &dyn Tree,
+        options: &StageOptions,
+    ) {
         let configured = options
             .kubernetes
             .as_ref()
             .or(cluster.entry.config.kubernetes.as_ref());
         if let Some(version) = configured {
             minor_of(version).clone_into(&mut self.kubernetes);
+            return;
+        }
+        if let Some((minor, file)) = installed_by_talos(cluster, tree) {
+            self.kubernetes = format!("1.{minor}");
+            let why = format!("`kubernetesVersion` in {file}");
+            self.assume("kubernetes", "cluster", format!("Kubernetes 1.{minor}"), &why);
             return;
         }
         let (minor, why) = newest_that_serves(cluster);
@@ -53,6 +64,35 @@ fn on_talos(cluster: &RenderedCluster, tree: &dyn Tree) -> Option<String> {
         .flat_map(|directory| ["talos", "talconfig.yaml"].map(|name| directory.join_clamped(name)));
     let found = places.into_iter().find(|place| tree.entry(place).is_some())?;
     Some(format!("`{found}` configures it"))
+}
+
+/// The minor of Kubernetes that a configuration of talhelper beside the manifests installs, and its file. A minor that is
+/// not known here says nothing.
+fn installed_by_talos(cluster: &RenderedCluster, tree: &dyn Tree) -> Option<(u16, RepoPath)> {
+    let directories = std::iter::successors(Some(cluster.entry.directory.clone()), RepoPath::parent);
+    let mut files = directories.flat_map(|directory| {
+        ["talconfig.yaml", "talos/talconfig.yaml"].map(|name| directory.join_clamped(name))
+    });
+    let file = files.find(|file| tree.is_file(file))?;
+    let minor = kubernetes_of_talconfig(&String::from_utf8_lossy(&tree.read(&file).ok()?))?;
+    KUBERNETES_MINORS.contains(&minor).then_some((minor, file))
+}
+
+/// `kubernetesVersion: v1.34.1`, at the top: <https://budimanjojo.github.io/talhelper/latest/reference/configuration/>.
+fn kubernetes_of_talconfig(text: &str) -> Option<u16> {
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("kubernetesVersion:"))?;
+    let version = value
+        .split('#')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_matches(['"', '\'']);
+    let mut parts = version.trim_start_matches('v').split('.');
+    (parts.next() == Some("1"))
+        .then(|| parts.next()?.parse().ok())
+        .flatten()
 }
 
 /// The newest minor that serves every built-in kind in the version that the repository writes it in, and why it is that
@@ -112,5 +152,19 @@ mod tests {
     fn versions_shrink_to_their_minor() {
         assert_eq!(minor_of("v1.36.2"), "1.36");
         assert_eq!(minor_of("1.36"), "1.36");
+    }
+
+    #[test]
+    fn talhelper_says_which_kubernetes_it_installs() {
+        let text = "clusterName: home\ntalosVersion: v1.11.0\nkubernetesVersion: \"v1.34.1\" # renovate\n";
+        assert_eq!(kubernetes_of_talconfig(text), Some(34));
+        assert_eq!(
+            kubernetes_of_talconfig("kubernetesVersion: ${KUBERNETES}\n"),
+            None
+        );
+        assert_eq!(
+            kubernetes_of_talconfig("nodes:\n  - kubernetesVersion: v1.34.1\n"),
+            None
+        );
     }
 }
