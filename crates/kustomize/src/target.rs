@@ -167,6 +167,10 @@ impl<'a, 'tree> Target<'a, 'tree> {
 
     /// The place where a file or directory is named, as a reason.
     fn named_at(&self, path: &Located<String>) -> String {
+        if path.mark.line == 0 {
+            let directory = self.path.parent().unwrap_or_default();
+            return format!("without a kustomization file, Flux lists every manifest below `{directory}`");
+        }
         format!("{}:{} names it", self.path, path.mark.line)
     }
 

@@ -49,9 +49,14 @@ fn finding(input: &CheckInput<'_>, deadlock: &Deadlock) -> Option<Finding> {
     let (from, on) = edge.map_or((child_name, name), |step| {
         (tiers.name(step.tier), tiers.name(step.leads_to))
     });
+    let instead = if by_list {
+        format!("take `{child_name}` out of the `healthChecks` of `{name}`")
+    } else {
+        format!("replace `wait: true` of `{name}` by `healthChecks` that leave `{child_name}` out")
+    };
     let help = format!(
         "take `{}` out of the `dependsOn` of `{from}`: `{name}` has applied everything else before its children begin; or \
-         replace `wait: true` of `{name}` by `healthChecks` that leave `{child_name}` out",
+         {instead}",
         on.name
     );
     let others = circle::tiers(deadlock).into_iter().filter(|tier| *tier != child);

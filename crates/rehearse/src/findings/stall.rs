@@ -402,7 +402,7 @@ pub(super) fn unexplained(explainer: &Explainer<'_>, view: &TierView) -> Finding
     };
     let mut finding = never("never-healthy", format!("`{tier}` never comes up"))
         .with_why(why.trim_end())
-        .with_help("see `--why` for what it waits for")
+        .with_help("compare what it waits for with what the cluster has: list under `baseline` in firstpass.yaml what is there before Flux")
         .with_tier(tier)
         .with_object(&ObjectId::new(
             names::KUSTOMIZE_GROUP,
