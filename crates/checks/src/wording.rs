@@ -8,6 +8,10 @@ use serde_json::Value;
 use crate::CheckInput;
 use crate::needs::Cause;
 
+/// What to do where the order is right all the same: a script applies the thing before Flux.
+pub(crate) const WHAT_IS_THERE: &str =
+    "If a script applies it before Flux, say so under `baseline` in firstpass.yaml.";
+
 /// A list in a sentence: `a`, `b` and `c`.
 pub(crate) fn and<T: AsRef<str>>(items: &[T]) -> String {
     match items {

@@ -45,7 +45,8 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
         );
         let help = format!(
             "move `{object}` beside the Flux Kustomization `{tier}` (its parent applies ConfigMaps and Secrets first), or into a \
-             tier that `{tier}` depends on"
+             tier that `{tier}` depends on\n{}",
+            wording::WHAT_IS_THERE
         );
         let finding = cause.finding(input, rule, message).with_why(why).with_help(help);
         return finding.with_blocks(input.blocked_by(cause.tier, false));
@@ -88,6 +89,12 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
             wording::objects(&objects)
         ),
         (_, None) => format!("move {} into a tier after `{later}`", wording::objects(&objects)),
+    };
+    let help = match &first.needed {
+        Needed::Kind { .. } | Needed::Namespace(_) | Needed::Data { .. } => {
+            format!("{help}\n{}", wording::WHAT_IS_THERE)
+        }
+        _ => help,
     };
     cause
         .finding(input, rule, message)

@@ -68,6 +68,7 @@ pub(crate) fn finding(input: &CheckInput<'_>, rule: &Rule, cause: &Cause<'_>) ->
         Some(barrier) => format!("{own}\nand let `{tier}` be Ready only when the kind is there:\n{barrier}"),
         None => own,
     };
+    let help = format!("{help}\n{}", wording::WHAT_IS_THERE);
     cause
         .finding(input, rule, message)
         .with_why(why)
