@@ -27,7 +27,7 @@ mod time;
 mod validation;
 
 pub use apply::{FieldSet, Manager, Managers, Operation, PathElement};
-pub use crd::{CrdSketch, Definition, Structural};
+pub use crd::{CrdSketch, Definition, Structural, declare_flux_fields};
 pub use discovery::{Resource, Scope};
 pub use error::{ApiError, Cause, Reason};
 pub use rbac::Account;

@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What the CRDs in git say of the kinds that are used, by kind.
+    /// What the CRDs in git say of the kinds that are used, and of Flux's own kinds those of this Flux, by kind.
     pub(crate) fn definitions(&self) -> &BTreeMap<GroupKind, Definition> {
         self.definitions.get_or_init(|| {
             let objects = self.cluster.objects().map(|(_, object)| &object.object);
@@ -59,7 +59,13 @@ impl<'a> Context<'a> {
                 let definition = is_used.then(|| Definition::read(crd).ok())??;
                 Some((kind, definition))
             });
-            crds.collect()
+            let of_flux = used.iter().filter_map(|kind| {
+                Some((
+                    kind.clone(),
+                    Definition::of_flux(kind, self.cluster.settings.flux)?,
+                ))
+            });
+            of_flux.chain(crds).collect()
         })
     }
 }

@@ -28,8 +28,11 @@ pub(crate) fn refusals(input: &Context<'_>, object: &RenderedObject) -> Vec<Refu
         Some(definition) => firstpass_apiserver::validate_custom(&object.object, definition, &unknown),
         None => firstpass_apiserver::validate(&object.object, minor, &unknown),
     };
-    errors
+    // A remark of the server that there may be more is no refusal of its own.
+    let judged = errors
         .into_iter()
+        .filter(|error| !error.message.contains("some validation rules were not checked"));
+    judged
         .map(|error| Refusal {
             path: error.path.trim_start_matches('.').to_owned(),
             message: error.message,

@@ -20,6 +20,7 @@ mod fields;
 mod helm_release;
 mod instance;
 mod kustomization;
+mod schema;
 mod settings;
 mod source;
 mod version;
@@ -38,6 +39,7 @@ pub use kustomization::{
     Image, KubeConfig, Kustomization, KustomizationSpec, Patch, PatchTarget, PostBuild, SourceRef,
     SubstituteReference, SubstituteStrategy,
 };
+pub use schema::{field_since, spec_schema};
 pub use settings::{Controller, ControllerSettings, HelmGate, KustomizeGate, SettingsProblem};
 pub use source::{Source, SourceKind, SourceName};
 pub use version::{ControllerVersion, FluxVersion, InvalidVersion, served_versions};

@@ -143,6 +143,7 @@ impl Setup<'_> {
             versions: self.versions(kind, staged),
         };
         let mut crd = sketch.to_crd();
+        firstpass_apiserver::declare_flux_fields(&mut crd, self.cluster.settings.flux);
         let known = self
             .knowledge
             .custom_kind(&kind.group, &kind.kind)

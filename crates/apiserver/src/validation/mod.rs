@@ -93,7 +93,7 @@ pub fn validate(object: &Value, minor: u16, unknown_tokens: &[String]) -> Vec<Fi
         return typed;
     }
     let mut errors = validate_builtin(object, minor, unknown_tokens);
-    errors.extend(flux::check(object, unknown_tokens));
+    errors.extend(flux::check(object, true, unknown_tokens));
     errors
 }
 
@@ -179,7 +179,8 @@ pub(crate) fn validate_structural(
     }
     let mut errors = checker.into_errors();
     if errors.is_empty() {
-        errors = flux::check(object, unknown_tokens);
+        let declares_fields = schema.is_some_and(|schema| schema.field("spec").is_some());
+        errors = flux::check(object, !declares_fields, unknown_tokens);
     }
     errors
 }

@@ -1,6 +1,7 @@
 //! An object that the API server never accepts.
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
+use firstpass_object::ObjectExt as _;
 use firstpass_render::{Encryption, RenderedObject, Tier};
 
 use super::value_retyped;
@@ -42,6 +43,26 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
+/// What to do; a field that only a newer Flux has is no slip of the pen.
+fn help(input: &Context<'_>, object: &RenderedObject, refusal: &Refusal) -> String {
+    let field = refusal.field();
+    let names: Vec<&str> = field
+        .iter()
+        .map(String::as_str)
+        .skip(1)
+        .filter(|part| part.parse::<usize>().is_err())
+        .collect();
+    let is_flux = object.object.api_version().contains(".toolkit.fluxcd.io/");
+    let since = firstpass_flux::field_since(object.object.kind(), &names.join("."));
+    match since.filter(|first| is_flux && !input.cluster.settings.flux.at_least(*first)) {
+        Some(first) => format!(
+            "run Flux 2.{first} or newer, which has `{}`, or leave the field out; this cluster runs Flux {}",
+            refusal.path, input.cluster.settings.flux
+        ),
+        None => format!("correct `{}`", refusal.path),
+    }
+}
+
 fn finding(
     input: &Context<'_>,
     tier: &Tier,
@@ -71,7 +92,7 @@ fn finding(
         .with_tier(&tier.name)
         .with_object(&id)
         .with_why(why)
-        .with_help(format!("correct `{}`", first.path))
+        .with_help(help(input, object, first))
         .at(input.repository.locate(&object.origin, &field));
     if let Some(index) = input.graph.tiers.find(&tier.name) {
         finding.blocks = input.blocked_by(index, false);
