@@ -420,5 +420,8 @@ fn ensure_namespace(server: &mut ApiServer, namespace: &str) {
 
 /// Puts an object on the stage. What the server refuses is not there, as in a real bootstrap that ignores its errors.
 pub(crate) fn apply(server: &mut ApiServer, object: Value) {
-    let _refused = server.call(&Request::Apply(Apply::forced(object.into(), MANAGER)));
+    let mut apply = Apply::forced(object.into(), MANAGER);
+    // What a variable would be is not known before Flux runs.
+    apply.unknown_tokens = vec!["${".to_owned()].into();
+    let _refused = server.call(&Request::Apply(apply));
 }

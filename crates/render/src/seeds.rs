@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_diagnostics::Assumption;
-use firstpass_flux::{FluxInstance, InstanceSync, Kustomization, Source, SourceName, names};
+use firstpass_flux::{FluxInstance, InstanceSync, Kustomization, Source, SourceKind, SourceName, names};
 use firstpass_kustomize::Options;
 use firstpass_kustomize::file::{Located, Patch, Selector};
 use firstpass_kustomize::resid::{Gvk, ResId};
@@ -246,13 +246,24 @@ fn url_of(object: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// A source of which nothing but the name is known; where it reads from is made up.
 fn assumed_source(name: &SourceName) -> Value {
-    json!({
+    let mut object = json!({
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": name.kind.as_str(),
         "metadata": {"name": name.name, "namespace": name.namespace},
         "spec": {"interval": "1m"},
-    })
+    });
+    let place = match name.kind {
+        SourceKind::GitRepository | SourceKind::HelmRepository => json!({"url": "https://source.invalid"}),
+        SourceKind::OciRepository => json!({"url": "oci://source.invalid"}),
+        SourceKind::Bucket => json!({"endpoint": "source.invalid", "bucketName": name.name}),
+        _ => json!({}),
+    };
+    if let (Some(spec), Value::Object(place)) = (object["spec"].as_object_mut(), place) {
+        spec.extend(place);
+    }
+    object
 }
 
 fn root_kustomization(namespace: &str, name: &str, path: &RepoPath, source: &SourceName) -> Value {
@@ -278,17 +289,19 @@ fn sync_objects(instance: &FluxInstance, sync: &InstanceSync) -> Vec<Value> {
     let mut object = assumed_source(&source);
     let spec = object["spec"].as_object_mut();
     if let Some(spec) = spec {
-        spec.insert("url".to_owned(), Value::from(sync.url.clone()));
         let interval = sync
             .interval
             .map_or_else(|| "1m".to_owned(), |interval| interval.to_string());
         spec.insert("interval".to_owned(), Value::from(interval));
-        match sync.kind {
-            firstpass_flux::SourceKind::GitRepository => {
-                spec.insert("ref".to_owned(), json!({"name": sync.reference}))
-            }
-            _ => spec.insert("ref".to_owned(), json!({"tag": sync.reference})),
+        // The operator's words for a bucket: the URL is its endpoint, the reference its name.
+        let place = match sync.kind {
+            SourceKind::GitRepository => json!({"url": sync.url, "ref": {"name": sync.reference}}),
+            SourceKind::Bucket => json!({"endpoint": sync.url, "bucketName": sync.reference}),
+            _ => json!({"url": sync.url, "ref": {"tag": sync.reference}}),
         };
+        if let Value::Object(place) = place {
+            spec.extend(place);
+        }
         if let Some(secret) = &sync.pull_secret {
             spec.insert("secretRef".to_owned(), json!({"name": secret}));
         }
