@@ -172,7 +172,8 @@ impl Bringers<'_> {
 
     fn directly_behind(&self, id: &ObjectId) -> Vec<ObjectId> {
         if let Some(record) = self.world.workloads.workloads().get(id) {
-            return record.missing.iter().cloned().collect();
+            let service = record.refused().map(|(_, service)| service);
+            return record.missing.iter().chain(service).cloned().collect();
         }
         if let Some(record) = self.world.storage.claims().get(id) {
             return match &record.waits_for {
@@ -277,6 +278,11 @@ pub(crate) fn health_text(id: &ObjectId, seen: &str, world: &World) -> String {
             .map(|missing| format!("`{missing}`"))
             .collect();
         return format!("its pods wait for {}", names.join(", "));
+    }
+    if let Some(record) = world.workloads.workloads().get(id)
+        && let Some((message, _)) = record.refused()
+    {
+        return format!("its pods are refused: {message}");
     }
     if let Some(record) = world.workloads.workloads().get(id)
         && let Some(why) = &record.unplaced

@@ -12,6 +12,7 @@ use super::policies::Judged;
 use crate::cel::{Expression, Library, Variable};
 use crate::discovery::Resource;
 use crate::error::{ApiError, Cause, Reason};
+use crate::request::Target;
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
@@ -103,6 +104,43 @@ impl ApiServer {
         }
         self.check_policies(judged)?;
         self.call_all(self.configured("ValidatingWebhookConfiguration"), judged)
+    }
+
+    /// What refuses a new object that a controller makes for `owner`, and the Service that does not answer. Only webhooks of
+    /// configuration objects are asked, and on the first attempt, which follows the owner at once, only those that are older
+    /// than it.
+    pub fn refusal_of_made(
+        &self,
+        object: &Value,
+        owner: &Value,
+        is_first: bool,
+    ) -> Option<(ApiError, ObjectId)> {
+        let (resource, id) = self.locate(&Target::of(object)).ok()?;
+        let judged = Judged {
+            resource: &resource,
+            id: &id,
+            object,
+            old: &Value::Null,
+            operation: "CREATE",
+        };
+        let uid = |object: &Value| {
+            object
+                .text_at(&["metadata", "uid"])
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let owner_uid = uid(owner);
+        ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+            .into_iter()
+            .flat_map(|kind| self.objects(&GroupKind::new(GROUP, kind), None))
+            .filter(|(_, configuration)| !is_first || uid(configuration) < owner_uid)
+            .flat_map(|(_, configuration)| configuration.items_at(&["webhooks"]).iter())
+            .map(Webhook::read)
+            .find_map(|webhook| {
+                let (namespace, name) = webhook.service.clone()?;
+                let refusal = self.call_all([webhook], &judged).err()?;
+                Some((refusal, ObjectId::new("", "Service", Some(&namespace), &name)))
+            })
     }
 
     fn call_all(

@@ -29,6 +29,7 @@ use needs::Needs;
 use placement::Placement;
 use report::Stage;
 
+use admission::RefusedPods;
 pub(crate) use admission::admit_pod;
 pub(crate) use report::is_ready;
 
@@ -61,6 +62,8 @@ pub struct WorkloadController {
     assumed_nodes: BTreeMap<String, ObjectId>,
     /// Autoscalers that look at their target at a time.
     autoscalers: Timers<ObjectId>,
+    /// How often the Services behind webhooks had changed when refused pods were last looked at.
+    serving_changes: u64,
 }
 
 /// What became of a workload so far.
@@ -74,6 +77,10 @@ pub struct Record {
     pub missing_keys: BTreeMap<ObjectId, BTreeSet<String>>,
     /// Why no node takes its pods.
     pub unplaced: Option<String>,
+    /// The webhook that keeps its pods from being made.
+    refused: Option<RefusedPods>,
+    /// Its pods are made: the API server has taken them.
+    is_taken: bool,
     /// Pods of before the last change still run and answer.
     serves_still: bool,
     /// How many nodes a DaemonSet runs on.
@@ -89,6 +96,12 @@ impl Record {
     /// Whether its processes crash again and again.
     pub fn is_crashing(&self) -> bool {
         matches!(self.stage, Stage::Crashing | Stage::Failed)
+    }
+
+    /// What the API server says to its pods, and the Service behind the webhook that does not answer.
+    pub fn refused(&self) -> Option<(&str, &ObjectId)> {
+        let refused = self.refused.as_ref()?;
+        Some((&refused.message, &refused.service))
     }
 
     /// What its pods wait for, in words: `Secret/web/tls`, or the keys of it that are not there.
@@ -110,6 +123,8 @@ enum Happening {
     Running,
     Ready,
     Deadline,
+    /// Pods that a webhook refused are made once more.
+    Retry,
     /// `activeDeadlineSeconds` of a Job.
     JobDeadline,
 }
@@ -155,6 +170,8 @@ impl WorkloadController {
             missing: BTreeSet::new(),
             missing_keys: BTreeMap::new(),
             unplaced: None,
+            refused: None,
+            is_taken: false,
             serves_still: was_ready && rollout == Rollout::Rolling,
             nodes: 1,
             starts,
@@ -293,8 +310,13 @@ impl WorkloadController {
                 .collect();
             context.note(ACTOR, id, format!("pods wait for {}", names.join(", ")));
         }
-        let is_refused = missing.iter().any(|missing| needs.admission.contains(missing));
-        let can_start = missing.is_empty() && unplaced.is_none();
+        let lacks_account = missing.iter().any(|missing| needs.admission.contains(missing));
+        if !lacks_account {
+            self.make_pods(id, &object, context);
+        }
+        let is_taken = self.workloads.get(id).is_some_and(|record| record.is_taken);
+        let is_refused = lacks_account || !is_taken;
+        let can_start = missing.is_empty() && unplaced.is_none() && is_taken;
         if let Some(record) = self.workloads.get_mut(id) {
             if let Some(why) = unplaced.as_ref().filter(|_| record.unplaced.is_none()) {
                 context.note(ACTOR, id, format!("pods find no node: {why}"));
@@ -327,6 +349,41 @@ impl WorkloadController {
                 id,
                 Happening::Running,
             ),
+        }
+    }
+
+    /// The controller of a workload makes its pods, if the API server takes them.
+    fn make_pods(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
+        let Some(record) = self.workloads.get_mut(id).filter(|record| !record.is_taken) else {
+            return;
+        };
+        let before = record.refused.take();
+        let refused = RefusedPods::of(object, before.is_none(), context);
+        record.is_taken = refused.is_none();
+        if before.is_none()
+            && let Some(refused) = &refused
+        {
+            context.note(ACTOR, id, format!("pods are refused: {}", refused.message));
+        }
+        record.refused = refused.map(|refused| RefusedPods {
+            since: before.map_or(refused.since, |before| before.since),
+            ..refused
+        });
+    }
+
+    /// Whoever answers for webhooks may have changed: pods that were refused are made again when their controllers next try.
+    fn retry_refused(&mut self, context: &Context<'_>) {
+        let changes = context.server.serving_changes();
+        if changes == std::mem::replace(&mut self.serving_changes, changes) {
+            return;
+        }
+        let refused: Vec<(ObjectId, Time)> = self
+            .workloads
+            .iter()
+            .filter_map(|(id, record)| Some((id.clone(), record.refused.as_ref()?.next_try(context.now))))
+            .collect();
+        for (id, at) in refused {
+            self.set_timer(at, &id, Happening::Retry);
         }
     }
 
@@ -468,6 +525,7 @@ impl WorkloadController {
                 let at = context.now + start_time(&object, starts, context);
                 self.set_timer(at, id, Happening::Ready);
             }
+            (Happening::Retry, Stage::Pending) => self.look(id, context),
             (Happening::JobDeadline, stage) if stage < Stage::Ready && stage != Stage::Failed => {
                 context.note(ACTOR, id, "failed: its deadline has passed");
                 self.reach(id, Stage::TooLate, context);
@@ -559,6 +617,10 @@ impl Controller for WorkloadController {
     fn observe(&mut self, old: Option<&Arc<Value>>, new: Option<&Arc<Value>>, context: &mut Context<'_>) {
         let Some(object) = new.or(old) else { return };
         let id = object.id();
+        self.retry_refused(context);
+        if id.group == "admissionregistration.k8s.io" {
+            self.serving_changes = u64::MAX;
+        }
         if is_workload(&id.group_kind()) {
             if object.annotation(marks::POD_OF).is_some() {
                 return;
