@@ -100,7 +100,12 @@ fn hazard(
         ),
         _ => return None,
     };
-    let finding = Finding::new(rule, Severity::Warning, Some(Verdict::Hazard), message).with_help(help);
+    let mut finding = Finding::new(rule, Severity::Warning, Some(Verdict::Hazard), message).with_help(help);
+    if let Obstacle::Unhealthy { object, .. } = obstacle
+        && let Some((why, help)) = super::advice::for_late_release(explainer, view, object)
+    {
+        finding = finding.with_why(why).with_help(help);
+    }
     Some((rule, place(explainer, view, obstacle, finding)))
 }
 

@@ -4,6 +4,7 @@
 //! of its own for what only playing shows. Where both speak of the same thing, the more severe one stays.
 
 mod address;
+mod advice;
 mod disk;
 mod hazard;
 mod stall;

@@ -388,7 +388,10 @@ fn unhealthy(
         format!("`{object}`, which `{tier}` waits for, never becomes healthy"),
     )
     .with_why(health_text(object, seen, explainer.world))
-    .with_help(advice(object, explainer.world))
+    .with_help(
+        super::advice::for_unhealthy(explainer, tier, object)
+            .unwrap_or_else(|| advice(object, explainer.world).to_owned()),
+    )
     .with_related(behind.iter().map(ToString::to_string))
 }
 
