@@ -124,7 +124,11 @@ fn stall(explainer: &Explainer<'_>, view: &TierView, wait: &Wait, obstacle: &Obs
             .with_help("apply it in an earlier tier, or mark it as optional"),
         Obstacle::Configuration { message } => invalid("invalid-object", format!("the Flux Kustomization `{tier}` makes no sense"))
             .with_why(message.clone())
-            .with_help("correct its spec"),
+            .with_help(if message.contains("feature gate") {
+                "switch the feature gate on in the arguments of kustomize-controller (`--feature-gates=ExternalArtifact=true`), or build from another source"
+            } else {
+                "correct its spec"
+            }),
         Obstacle::Prune { message, .. } => never("never-healthy", format!("`{tier}` cannot delete what is stale"))
             .with_why(first_line(message).to_owned())
             .with_help("remove what holds the object"),
