@@ -71,7 +71,7 @@ impl RefusedPods {
     pub(super) fn next_try(&self, now: Time) -> Time {
         let (mut at, mut wait) = (self.since, RETRY_LEAST);
         while at <= now {
-            at = at + wait;
+            at += wait;
             wait = (wait * 2).min(RETRY_MOST);
         }
         at
