@@ -58,11 +58,12 @@ fn lists(table: &[(&str, &[&str])], group: &str, kind: &str) -> bool {
         .any(|(of, kinds)| *of == group && kinds.iter().any(|name| *name == "*" || *name == kind))
 }
 
-/// The kinds that a minor version of Kubernetes serves by itself.
+/// The kinds that a minor version of Kubernetes serves by itself, and those that `--runtime-config` can ask of it: whether
+/// somebody does is not known here.
 pub(super) fn resources(minor: u16) -> Arc<BTreeMap<GroupKind, Arc<Resource>>> {
     let mut resources: BTreeMap<GroupKind, Resource> = BTreeMap::new();
     let stored = firstpass_schema::kinds::all().iter().filter(|row| !row.is_call);
-    for row in stored.filter(|row| row.served(minor) == Served::Yes) {
+    for row in stored.filter(|row| matches!(row.served(minor), Served::Yes | Served::OptIn)) {
         let resource = resources
             .entry(GroupKind::new(row.group, row.kind))
             .or_insert_with(|| Resource {
@@ -97,5 +98,10 @@ mod tests {
         assert_eq!(resources(26)[&hpa].versions, ["v2", "v1"]);
         assert!(resources(30)[&GroupKind::new("apps", "Deployment")].has_status);
         assert!(!resources(30).contains_key(&GroupKind::new("policy", "PodSecurityPolicy")));
+        // Off by default, and after the versions that are on.
+        let policy = GroupKind::new("admissionregistration.k8s.io", "MutatingAdmissionPolicy");
+        assert_eq!(resources(34)[&policy].versions, ["v1beta1", "v1alpha1"]);
+        assert_eq!(resources(36)[&policy].versions[0], "v1");
+        assert!(!resources(31).contains_key(&policy));
     }
 }
