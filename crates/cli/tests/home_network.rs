@@ -80,7 +80,7 @@ fn both_clusters_converge_without_a_failed_attempt() {
 
 #[test]
 fn the_deadlock_is_found_and_explained() {
-    for flux in ["2.5", "2.9"] {
+    for flux in ["2.4", "2.9"] {
         let report = rehearse(
             "clusters/prod",
             &["--overlay", "stories/before-cdi-split", "--flux-version", flux],

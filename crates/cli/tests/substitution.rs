@@ -102,9 +102,9 @@ fn an_undefined_variable_fails_under_flux_2_9() {
 }
 
 #[test]
-fn it_renders_empty_under_flux_2_5() {
+fn it_renders_empty_under_flux_2_4() {
     let overlay = Overlay::with_undefined_variable("nope-lenient");
-    let report = overlay.run("check", &["--flux-version", "2.5"]);
+    let report = overlay.run("check", &["--flux-version", "2.4"]);
     assert_eq!(report["clusters"][0]["verdict"], "hazard");
     let finding = only(&report);
     assert_eq!(
@@ -112,7 +112,7 @@ fn it_renders_empty_under_flux_2_5() {
         (&Value::from("undefined-variable"), &Value::from("warning"))
     );
     assert_eq!(finding["tier"], NAME);
-    let built = build(&overlay.0, "2.5");
+    let built = build(&overlay.0, "2.4");
     assert!(!built.contains("NOPE"), "{built}");
     assert!(
         built.contains("example.net/owner: null") || built.contains("example.net/owner: \"\""),
@@ -136,7 +136,7 @@ fn build(overlay: &Path, flux: &str) -> String {
 }
 
 #[test]
-fn it_fails_under_flux_2_5_with_the_gate_in_the_arguments_of_the_controller() {
+fn it_fails_under_flux_2_4_with_the_gate_in_the_arguments_of_the_controller() {
     let overlay = Overlay::with_undefined_variable("nope-gate");
     let text = std::fs::read_to_string(home().join(INSTANCE)).unwrap();
     let patch = "  kustomize:
@@ -148,7 +148,7 @@ fn it_fails_under_flux_2_5_with_the_gate_in_the_arguments_of_the_controller() {
             value: --feature-gates=StrictPostBuildSubstitutions=true
 ";
     overlay.write(INSTANCE, &format!("{}\n{patch}", text.trim_end()));
-    assert_fails(&overlay.run("check", &["--flux-version", "2.5"]));
+    assert_fails(&overlay.run("check", &["--flux-version", "2.4"]));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn it_ships_literally_where_nothing_substitutes() {
     let overlay = Overlay::with_undefined_variable("nope-literal");
     let stanza = "  postBuild:\n    substituteFrom:\n      - kind: ConfigMap\n        name: cluster-vars\n";
     overlay.change(TIER, stanza, "");
-    for flux in ["2.5", "2.9"] {
+    for flux in ["2.4", "2.9"] {
         let report = overlay.run("check", &["--flux-version", flux]);
         let finding = only(&report);
         assert_eq!(finding["rule"], "literal-variable", "{finding:#}");

@@ -9,10 +9,9 @@ use serde_json::Value;
 
 use crate::{FluxVersion, names};
 
-/// The first minor of each field that is younger than 2.4: kind, path, minor.
-const FIELDS: [(&str, &str, u32); 26] = [
-    ("Kustomization", "deletionPolicy", 5),
-    ("Kustomization", "healthCheckExprs", 5),
+/// The first minor of each field that is younger than 2.5: kind, path, minor. What came with 2.5 is let pass on 2.4, and without
+/// effect there: a repository for newer versions can still be played on the oldest.
+const FIELDS: [(&str, &str, u32); 22] = [
     ("Kustomization", "decryption.serviceAccountName", 6),
     ("Kustomization", "dependsOn.readyExpr", 7),
     ("Kustomization", "ignoreMissingComponents", 7),
@@ -20,8 +19,6 @@ const FIELDS: [(&str, &str, u32); 26] = [
     ("Kustomization", "ignore", 9),
     ("Kustomization", "buildMetadata", 9),
     ("Kustomization", "postBuild.substituteStrategy", 9),
-    ("HelmRelease", "install.disableTakeOwnership", 5),
-    ("HelmRelease", "upgrade.disableTakeOwnership", 5),
     ("HelmRelease", "dependsOn.readyExpr", 7),
     ("HelmRelease", "commonMetadata", 7),
     ("HelmRelease", "install.strategy", 7),
@@ -39,12 +36,11 @@ const FIELDS: [(&str, &str, u32); 26] = [
     ("GitRepository", "serviceAccountName", 7),
 ];
 
-/// The first minor of each value of an enumeration that is younger than 2.4: kind, path, value, minor.
-const VALUES: [(&str, &str, &str, u32); 5] = [
+/// The first minor of each value of an enumeration that is younger than 2.5: kind, path, value, minor.
+const VALUES: [(&str, &str, &str, u32); 4] = [
     ("Kustomization", "deletionPolicy", "WaitForTermination", 6),
     ("Kustomization", "sourceRef.kind", "ExternalArtifact", 7),
     ("HelmRelease", "chartRef.kind", "ExternalArtifact", 7),
-    ("GitRepository", "provider", "github", 5),
     ("GitRepository", "provider", "aws", 9),
 ];
 

@@ -101,7 +101,7 @@ fn platform_config() -> TierName {
 
 #[test]
 fn before_the_split_the_cluster_stands_still() {
-    for flux in ["2.5", "2.9"] {
+    for flux in ["2.4", "2.9"] {
         let how = How {
             flux: Some(flux.parse().unwrap()),
             ..How::default()
@@ -149,7 +149,7 @@ fn before_the_split_the_cluster_stands_still() {
         let class = ObjectId::new("snapshot.storage.k8s.io", "VolumeSnapshotClass", None, "longhorn");
         assert!(rehearsal.world.server.object(&class).is_some());
         // Still so at virtual 12 h. Once is enough: it takes a while.
-        if flux == "2.5" {
+        if flux == "2.4" {
             continue;
         }
         let mut world = rehearsal.world.clone();
