@@ -165,8 +165,9 @@ fn check_owners(server: &ApiServer, id: &ObjectId, object: &Value) {
             let fields_only = path.iter().all(|step| matches!(step, PathElement::Field(_)));
             // What `stringData` states ends up in `data`.
             let is_written_only = path.first().is_some_and(|step| step.to_string() == ".stringData");
-            let may_be_dropped =
-                !is_custom && matches!(path.last(), Some(PathElement::Field(name)) if name == "data");
+            // Empty maps and lists of built-in kinds are owned and not stored.
+            let may_be_dropped = !is_custom
+                && matches!(path.last(), Some(PathElement::Field(name)) if name == "data" || name == "rules");
             if manager.operation == Operation::Apply && fields_only && !is_written_only && !may_be_dropped {
                 let mut value = Some(object);
                 for step in &path {
