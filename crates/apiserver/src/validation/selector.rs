@@ -9,34 +9,7 @@ use super::{Checker, Path, metadata, names};
 pub(super) fn label_selector(checker: &mut Checker<'_>, selector: &Value, path: &Path<'_>) -> bool {
     let before = checker.count();
     metadata::labels(checker, &selector["matchLabels"], &path.field("matchLabels"));
-    let expressions = path.field("matchExpressions");
-    for (index, expression) in selector.items_at(&["matchExpressions"]).iter().enumerate() {
-        let path = expressions.index(index);
-        let values = expression.items_at(&["values"]);
-        match expression.text_at(&["operator"]).unwrap_or_default() {
-            "In" | "NotIn" if values.is_empty() => {
-                checker.required(
-                    path.field("values"),
-                    "must be specified when `operator` is 'In' or 'NotIn'",
-                );
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                checker.forbidden(
-                    path.field("values"),
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                );
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => checker.invalid_text(path.field("operator"), other, "not a valid selector operator"),
-        }
-        let key = expression.text_at(&["key"]).unwrap_or_default();
-        checker.text(path.field("key"), key, names::qualified_name(key));
-        let values_path = path.field("values");
-        for (index, value) in values.iter().enumerate() {
-            let value = value.as_str().unwrap_or_default();
-            checker.text(values_path.index(index), value, names::label_value(value));
-        }
-    }
+    requirements(checker, selector, path, Operators::OfLabels);
     checker.count() == before
 }
 
@@ -123,8 +96,21 @@ pub(super) fn node_selector(checker: &mut Checker<'_>, selector: &Value, path: &
 }
 
 fn node_selector_term(checker: &mut Checker<'_>, term: &Value, path: &Path<'_>) {
+    requirements(checker, term, path, Operators::OfNodes);
+}
+
+/// Which operators a selector has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operators {
+    OfLabels,
+    /// Those, and comparisons with a number.
+    OfNodes,
+}
+
+/// `matchExpressions`: keys, operators, and as many values as the operator wants.
+fn requirements(checker: &mut Checker<'_>, selector: &Value, path: &Path<'_>, operators: Operators) {
     let expressions = path.field("matchExpressions");
-    for (index, expression) in term.items_at(&["matchExpressions"]).iter().enumerate() {
+    for (index, expression) in selector.items_at(&["matchExpressions"]).iter().enumerate() {
         let path = expressions.index(index);
         let values = expression.items_at(&["values"]);
         match expression.text_at(&["operator"]).unwrap_or_default() {
@@ -140,13 +126,15 @@ fn node_selector_term(checker: &mut Checker<'_>, term: &Value, path: &Path<'_>) 
                     "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
                 );
             }
-            "Gt" | "Lt" if values.len() != 1 => {
-                checker.required(
-                    path.field("values"),
-                    "must be specified single value when `operator` is 'Lt' or 'Gt'",
-                );
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            "Gt" | "Lt" if operators == Operators::OfNodes => {
+                if values.len() != 1 {
+                    checker.required(
+                        path.field("values"),
+                        "must be specified single value when `operator` is 'Lt' or 'Gt'",
+                    );
+                }
             }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
             other => checker.invalid_text(path.field("operator"), other, "not a valid selector operator"),
         }
         let key = expression.text_at(&["key"]).unwrap_or_default();

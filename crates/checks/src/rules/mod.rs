@@ -85,4 +85,5 @@ pub(crate) mod version_skew;
 pub(crate) mod virt_class_incapable;
 pub(crate) mod vm_blocks_drain;
 pub(crate) mod vm_disk_not_migratable;
+pub(crate) mod waited_for;
 pub(crate) mod webhook_without_barrier;

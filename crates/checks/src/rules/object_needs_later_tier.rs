@@ -7,7 +7,8 @@ use firstpass_order::{TierIndex, server_of};
 use firstpass_render::RenderedObject;
 use serde_json::Value;
 
-use super::pod_needs_later_tier::{is_waited_for, only_behind};
+use super::pod_needs_later_tier::only_behind;
+use super::waited_for::is_waited_for;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status, repair};
 

@@ -6,7 +6,8 @@ use firstpass_diagnostics::{Finding, Severity, Verdict};
 use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{RenderedObject, Tier};
 
-use super::{missing, pod_needs_later_tier, release};
+use super::waited_for::never_healthy;
+use super::{missing, release};
 use crate::input::At as _;
 use crate::pods::{self, PodNeed};
 use crate::{CheckInput, Context, Rule, Status};
@@ -48,7 +49,7 @@ fn is_class(id: &ObjectId) -> bool {
 fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject, need: &PodNeed) -> Finding {
     let id = object.id();
     let field: Vec<&str> = need.path.iter().map(String::as_str).collect();
-    let mut finding = RULE
+    let finding = RULE
         .finding(format!(
             "nothing makes `{}`, which the pods of `{id}` name",
             need.object
@@ -65,16 +66,9 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject, need: &
             field.last().unwrap_or(&"it")
         ))
         .at(input.repository.locate(&object.origin, &field));
-    if let Some(index) = input.graph.tiers.find(&tier.name) {
-        if pod_needs_later_tier::is_waited_for(input, index, &id) {
-            finding.blocks = input.blocked_by(index, true);
-        } else {
-            finding.severity = Severity::Warning;
-            finding.verdict = Some(Verdict::Hazard);
-        }
-    }
     // Charts make classes as well, and so do distributions and their extensions.
     let by_charts = release::all(input).next().is_some() || !input.stage.releases.is_empty();
     let by_node = need.object.kind == "RuntimeClass";
+    let finding = never_healthy(input, tier, &id, finding);
     missing::weigh(finding, input.graph.unknowns.is_empty() && !by_charts && !by_node)
 }

@@ -1,10 +1,10 @@
 //! Pods that cannot start before a tier that waits for them.
 
 use firstpass_diagnostics::{Finding, Severity, Verdict};
-use firstpass_object::ObjectId;
-use firstpass_order::{Certainty, Gate, TierIndex};
+use firstpass_order::{Certainty, TierIndex};
 use firstpass_render::RenderedObject;
 
+use super::waited_for::is_waited_for;
 use crate::input::At as _;
 use crate::pods::{self, PodNeed};
 use crate::{CheckInput, Context, Rule, Status};
@@ -40,15 +40,6 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Whether a tier is Ready only when the object is.
-pub(crate) fn is_waited_for(input: &CheckInput<'_>, tier: TierIndex, object: &ObjectId) -> bool {
-    match &input.graph.tiers.node(tier).gate {
-        Gate::Nothing => false,
-        Gate::Everything => true,
-        Gate::Listed(targets) => targets.contains(object),
-    }
 }
 
 /// The tier that brings something, if all that do begin only when `tier` is Ready.

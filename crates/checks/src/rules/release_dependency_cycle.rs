@@ -8,6 +8,7 @@ use firstpass_object::ObjectId;
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
+use super::waited_for::never_healthy;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status, wording};
 
@@ -79,7 +80,7 @@ fn finding(input: &CheckInput<'_>, releases: &[(&Tier, &RenderedObject)], cycle:
     // Every tier that waits for one of them is stuck; without a wait the tiers come up and the releases do not.
     let weighed: Vec<Finding> = members
         .iter()
-        .map(|(tier, object)| release::never_installed(input, tier, &object.id(), found.clone()))
+        .map(|(tier, object)| never_healthy(input, tier, &object.id(), found.clone()))
         .collect();
     match weighed.iter().find(|weighed| weighed.severity == Severity::Error) {
         Some(_) => {

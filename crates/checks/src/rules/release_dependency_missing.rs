@@ -5,6 +5,7 @@ use firstpass_flux::HelmRelease;
 use firstpass_object::{ObjectId, TierName};
 use firstpass_render::{RenderedObject, Tier};
 
+use super::waited_for::never_healthy;
 use super::{missing, release};
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
@@ -94,7 +95,7 @@ fn finding(
             .locate(&object.origin, &["spec", "dependsOn", &index, "name"]));
     let unknowns = &input.graph.unknowns;
     missing::weigh(
-        release::never_installed(input, tier, &id, finding),
+        never_healthy(input, tier, &id, finding),
         unknowns.tiers.is_empty() && unknowns.makers.is_empty(),
     )
 }

@@ -7,6 +7,7 @@ use firstpass_object::ObjectId;
 use firstpass_order::{Answer, Needed};
 use firstpass_render::{RenderedObject, Tier};
 
+use super::waited_for::never_healthy;
 use super::{missing, release};
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
@@ -58,10 +59,7 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Opti
             .repository
             .locate(&object.origin, &["spec", "targetNamespace"]));
     let provable = is_provable(input, &target);
-    Some(missing::weigh(
-        release::never_installed(input, tier, &id, finding),
-        provable,
-    ))
+    Some(missing::weigh(never_healthy(input, tier, &id, finding), provable))
 }
 
 fn namespace(name: &str) -> ObjectId {

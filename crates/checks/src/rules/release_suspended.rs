@@ -5,6 +5,7 @@ use firstpass_flux::HelmRelease;
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
+use super::waited_for::is_waited_for;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
 
@@ -31,8 +32,13 @@ fn check(input: &Context<'_>) -> Vec<Finding> {
 /// is healthy (F-515): the wait passes. That matters where somebody comes after it.
 fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> Option<Finding> {
     let id = object.id();
-    let waited_for = release::never_installed(input, tier, &id, RULE.finding(String::new()));
-    let behind = waited_for.blocks.first()?;
+    let index = input.graph.tiers.find(&tier.name)?;
+    let blocked = if is_waited_for(input, index, &id) {
+        input.blocked_by(index, true)
+    } else {
+        Vec::new()
+    };
+    let behind = blocked.first()?;
     let message = format!(
         "`{}` waits for `{id}`, which is suspended, so `{behind}` begins without it",
         tier.name

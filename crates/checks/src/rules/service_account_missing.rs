@@ -8,7 +8,8 @@ use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_order::How;
 use firstpass_render::{RenderedObject, Tier};
 
-use super::{missing, pod_needs_later_tier, release};
+use super::waited_for::never_healthy;
+use super::{missing, release};
 use crate::input::At as _;
 use crate::pods::{self, PodNeed};
 use crate::{CheckInput, Context, Rule, Status};
@@ -57,7 +58,7 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject, need: &
         need.object.name
     );
     let field: Vec<&str> = need.path.iter().map(String::as_str).collect();
-    let mut finding = RULE
+    let finding = RULE
         .finding(message)
         .with_tier(&tier.name)
         .with_object(&id)
@@ -65,14 +66,7 @@ fn finding(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject, need: &
         .with_why(why)
         .with_help(help)
         .at(input.repository.locate(&object.origin, &field));
-    if let Some(index) = input.graph.tiers.find(&tier.name) {
-        if pod_needs_later_tier::is_waited_for(input, index, &id) {
-            finding.blocks = input.blocked_by(index, true);
-        } else {
-            finding.severity = Severity::Warning;
-            finding.verdict = Some(Verdict::Hazard);
-        }
-    }
+    let finding = never_healthy(input, tier, &id, finding);
     missing::weigh(finding, is_provable(input, &need.object))
 }
 

@@ -6,6 +6,7 @@ use firstpass_order::{Server, server_of};
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
+use super::waited_for::never_healthy;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
 
@@ -54,7 +55,7 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
              firstpass.yaml",
         )
         .at(input.repository.locate(&object.origin, &["spec"]));
-    Some(release::never_installed(input, tier, &id, finding))
+    Some(never_healthy(input, tier, &id, finding))
 }
 
 fn finding(input: &CheckInput<'_>, name: &SourceName) -> Option<Finding> {

@@ -6,6 +6,7 @@ use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_order::misnamed_source;
 use firstpass_render::{RenderedObject, Tier};
 
+use super::waited_for::never_healthy;
 use super::{circle, missing, release};
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
@@ -124,7 +125,7 @@ fn of_release(input: &CheckInput<'_>, tier: &Tier, object: &RenderedObject) -> O
     let unknowns = &input.graph.unknowns;
     let all_seen = unknowns.tiers.is_empty() && unknowns.makers.is_empty() && !unknowns.bootstrap;
     Some(missing::weigh(
-        release::never_installed(input, tier, &id, finding),
+        never_healthy(input, tier, &id, finding),
         all_seen || meant.is_some(),
     ))
 }
@@ -155,7 +156,7 @@ fn suspended_chart(
         )
         .with_help(format!("resume `{id}`"))
         .at(input.repository.locate(&source.origin, &["spec", "suspend"]));
-    Some(release::never_installed(input, tier, release, finding))
+    Some(never_healthy(input, tier, release, finding))
 }
 
 fn hint(meant: Option<&ObjectId>) -> String {

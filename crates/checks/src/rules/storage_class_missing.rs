@@ -11,7 +11,8 @@ use firstpass_object::{ObjectExt, ObjectId};
 use firstpass_render::{RenderedObject, Tier};
 use serde_json::Value;
 
-use super::{missing, pod_needs_later_tier, release};
+use super::waited_for::never_healthy;
+use super::{missing, release};
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
 
@@ -131,24 +132,17 @@ fn finding(
     let message = format!("`{id}` claims storage of class `{class}`, which nothing brings");
     let why = format!(
         "neither the repository nor {} has a StorageClass of that name, so the claim stays Pending and its pods with it",
-        input.stage.distribution
+        input.stage.distribution_text()
     );
     let help =
         "correct the name, bring the class, or say under `baseline` in firstpass.yaml what the cluster has";
-    let mut finding = RULE
+    let finding = RULE
         .finding(message)
         .with_tier(&tier.name)
         .with_object(&id)
         .with_why(why)
         .with_help(help)
         .at(input.repository.locate(&object.origin, path));
-    if let Some(index) = input.graph.tiers.find(&tier.name) {
-        if pod_needs_later_tier::is_waited_for(input, index, &id) {
-            finding.blocks = input.blocked_by(index, true);
-        } else {
-            finding.severity = Severity::Warning;
-            finding.verdict = Some(Verdict::Hazard);
-        }
-    }
+    let finding = never_healthy(input, tier, &id, finding);
     missing::weigh(finding, input.graph.unknowns.is_empty())
 }

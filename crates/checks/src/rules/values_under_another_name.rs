@@ -7,6 +7,7 @@ use firstpass_order::hashed_twin;
 use firstpass_render::{RenderedObject, Tier};
 
 use super::release;
+use super::waited_for::never_healthy;
 use crate::input::At as _;
 use crate::{CheckInput, Context, Rule, Status};
 
@@ -64,5 +65,5 @@ fn finding(
         .at(input
             .repository
             .locate(&object.origin, &["spec", "valuesFrom", &index, "name"]));
-    release::never_installed(input, tier, &id, finding)
+    never_healthy(input, tier, &id, finding)
 }
