@@ -6,28 +6,30 @@
 
 mod admission;
 mod autoscale;
+mod crash;
 mod endpoints;
 pub(crate) mod needs;
 mod placement;
 mod report;
+mod rollout;
 mod serving;
+mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firstpass_apiserver::{Duration, Request, Target, Time};
-use firstpass_object::{GroupKind, ObjectExt, ObjectId, kstatus};
+use firstpass_apiserver::{Duration, Request, Time};
+use firstpass_object::{GroupKind, ObjectExt, ObjectId};
 use serde_json::Value;
 
 use crate::context::{Context, Controller};
 use crate::flux_api::generation;
+use crate::marks;
 use crate::timers::Timers;
 use crate::trouble::Trouble;
-use crate::{made, marks};
 use endpoints::Endpoints;
-use needs::Needs;
-use placement::Placement;
 use report::Stage;
+use rollout::Rollout;
 
 use admission::RefusedPods;
 pub(crate) use admission::admit_pod;
@@ -37,12 +39,6 @@ pub(crate) const ACTOR: &str = "kubelet";
 /// `progressDeadlineSeconds` where a Deployment names none (Kubernetes API, `DeploymentSpec`).
 const PROGRESS_DEADLINE_S: u64 = 600;
 
-/// `backoffLimit` where a Job names none (Kubernetes API, `JobSpec`).
-const BACKOFF_LIMIT: u64 = 6;
-/// The first wait before a crashed container is started again (Kubernetes, pod lifecycle).
-const RESTART_LEAST: Duration = Duration::from_secs(10);
-/// The longest such wait.
-const RESTART_MOST: Duration = Duration::from_secs(300);
 /// Deadlines beyond this say nothing new.
 const DAY_S: u64 = 86_400;
 
@@ -106,7 +102,7 @@ impl Record {
 
     /// What its pods wait for, in words: `Secret/web/tls`, or the keys of it that are not there.
     pub fn missing_texts(&self) -> Vec<String> {
-        let text = |id: &ObjectId| missing_text(id, &self.missing_keys);
+        let text = |id: &ObjectId| start::missing_text(id, &self.missing_keys);
         self.missing.iter().map(text).collect()
     }
 }
@@ -211,255 +207,6 @@ impl WorkloadController {
         }
     }
 
-    /// The processes of a workload crash now, since a fault began.
-    pub fn crash(&mut self, id: &ObjectId, context: &mut Context<'_>) {
-        let runs = |record: &&Record| matches!(record.stage, Stage::Running | Stage::Ready);
-        let has_run = self.workloads.get(id).filter(runs).is_some();
-        let object = context.server.object(id).cloned();
-        if let Some(record) = self.workloads.get_mut(id) {
-            record.serves_still = false;
-        }
-        // What has done its task has nothing left that could crash.
-        if let Some(object) = object.filter(|object| has_run && !runs_once(object)) {
-            self.crash_again(id, &object, context);
-        }
-    }
-
-    /// Pods crash, and are started again after a back-off that doubles; a Job gives up after its last retry.
-    fn crash_again(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
-        let until = context.trouble(Trouble::Run(id)).unwrap_or(context.now);
-        let Some(record) = self.workloads.get_mut(id) else {
-            return;
-        };
-        record.crashes += 1;
-        record.hopeless = until == Time::NEVER;
-        let crashes = record.crashes;
-        let retries = object
-            .at(&["spec", "backoffLimit"])
-            .and_then(Value::as_u64)
-            .unwrap_or(BACKOFF_LIMIT);
-        if object.kind() == "Job" && u64::from(crashes) > retries {
-            context.note(ACTOR, id, "failed: its pods crashed too often");
-            self.reach(id, Stage::Failed, context);
-            return;
-        }
-        if crashes == 1 {
-            context.note(ACTOR, id, "pods crash");
-            self.reach(id, Stage::Crashing, context);
-            if kstatus::looks_at_pods(object) {
-                let pod = Arc::new(report::crashing_pod(object));
-                made::bring((*pod).clone(), ACTOR, context);
-                let request = Request::UpdateStatus {
-                    object: pod,
-                    manager: ACTOR.into(),
-                };
-                let _gone_meanwhile = context.server.call(&request);
-            }
-        }
-        let back_off = RESTART_LEAST * (1_u64 << (crashes - 1).min(10));
-        self.set_timer(context.now + back_off.min(RESTART_MOST), id, Happening::Running);
-    }
-
-    /// Pods of a workload that crashed run again.
-    fn recover(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
-        if let Some(record) = self.workloads.get_mut(id) {
-            record.crashes = 0;
-            record.hopeless = false;
-        }
-        if kstatus::looks_at_pods(object) {
-            let pod = report::crashing_pod(object);
-            let _gone_already = context.server.call(&Request::delete(Target::of(&pod)));
-        }
-    }
-
-    /// Looks whether the pods of a workload can start.
-    fn look(&mut self, id: &ObjectId, context: &mut Context<'_>) {
-        let Some(object) = context.server.object(id).cloned() else {
-            return;
-        };
-        let Some(record) = self
-            .workloads
-            .get(id)
-            .filter(|record| record.stage == Stage::Pending)
-        else {
-            return;
-        };
-        let (starts, before) = (record.starts, record.missing.clone());
-        if report::is_idle(&object) {
-            self.reach(id, Stage::Ready, context);
-            return;
-        }
-        let (unplaced, nodes) = self.place(&object, context);
-        if object.kind() == "DaemonSet" && (nodes == 0 || unplaced.is_some()) {
-            // It has a pod per node that fits, so it has none, and that is all it wants.
-            self.set_nodes(id, 0);
-            self.reach(id, Stage::Ready, context);
-            return;
-        }
-        self.set_nodes(id, nodes);
-        let needs = needs::of(&object);
-        let (missing, missing_keys) = self.missing(&needs, id, context);
-        for object in &missing {
-            self.waiting.entry(object.clone()).or_default().insert(id.clone());
-        }
-        let is_first = before.is_empty() && !missing.is_empty();
-        if is_first {
-            let names: Vec<String> = missing
-                .iter()
-                .map(|missing| missing_text(missing, &missing_keys))
-                .collect();
-            context.note(ACTOR, id, format!("pods wait for {}", names.join(", ")));
-        }
-        let lacks_account = missing.iter().any(|missing| needs.admission.contains(missing));
-        if !lacks_account {
-            self.make_pods(id, &object, context);
-        }
-        let is_taken = self.workloads.get(id).is_some_and(|record| record.is_taken);
-        let is_refused = lacks_account || !is_taken;
-        let can_start = missing.is_empty() && unplaced.is_none() && is_taken;
-        if let Some(record) = self.workloads.get_mut(id) {
-            if let Some(why) = unplaced.as_ref().filter(|_| record.unplaced.is_none()) {
-                context.note(ACTOR, id, format!("pods find no node: {why}"));
-            }
-            record.missing = missing;
-            record.missing_keys = missing_keys;
-            record.unplaced = unplaced;
-        }
-        if !can_start {
-            let held = if is_refused {
-                report::Held::Refused
-            } else {
-                self.held(id)
-            };
-            report::write_held(&object, held, self.nodes(id), context);
-            return;
-        }
-        self.reach(id, Stage::Starting, context);
-        let subject = id.to_string();
-        // What a Job takes includes its pull.
-        let pull = if runs_once(&object) {
-            Duration::ZERO
-        } else {
-            context.delays.delay("image-pull", &subject, starts)
-        };
-        match context.trouble(Trouble::Pull(id)) {
-            Some(Time::NEVER) => {}
-            until => self.set_timer(
-                (context.now + pull).max(until.unwrap_or_default()),
-                id,
-                Happening::Running,
-            ),
-        }
-    }
-
-    /// The controller of a workload makes its pods, if the API server takes them.
-    fn make_pods(&mut self, id: &ObjectId, object: &Value, context: &mut Context<'_>) {
-        let Some(record) = self.workloads.get_mut(id).filter(|record| !record.is_taken) else {
-            return;
-        };
-        let before = record.refused.take();
-        let refused = RefusedPods::of(object, before.is_none(), context);
-        record.is_taken = refused.is_none();
-        if before.is_none()
-            && let Some(refused) = &refused
-        {
-            context.note(ACTOR, id, format!("pods are refused: {}", refused.message));
-        }
-        record.refused = refused.map(|refused| RefusedPods {
-            since: before.map_or(refused.since, |before| before.since),
-            ..refused
-        });
-    }
-
-    /// Whoever answers for webhooks may have changed: pods that were refused are made again when their controllers next try.
-    fn retry_refused(&mut self, context: &Context<'_>) {
-        let changes = context.server.serving_changes();
-        if changes == std::mem::replace(&mut self.serving_changes, changes) {
-            return;
-        }
-        let refused: Vec<(ObjectId, Time)> = self
-            .workloads
-            .iter()
-            .filter_map(|(id, record)| Some((id.clone(), record.refused.as_ref()?.next_try(context.now))))
-            .collect();
-        for (id, at) in refused {
-            self.set_timer(at, &id, Happening::Retry);
-        }
-    }
-
-    /// Why no node takes the pods of a workload, and how many would.
-    fn place(&mut self, object: &Value, context: &Context<'_>) -> (Option<String>, u64) {
-        match placement::of(object, context) {
-            Placement::Nodes(count) => (None, count),
-            Placement::Nowhere(why) => (Some(why), 0),
-            Placement::Unknown(assumed) => {
-                if let Some(assumed) = assumed {
-                    self.assumed_nodes.entry(assumed).or_insert_with(|| object.id());
-                }
-                (None, 1)
-            }
-        }
-    }
-
-    fn set_nodes(&mut self, id: &ObjectId, nodes: u64) {
-        if let Some(record) = self.workloads.get_mut(id) {
-            record.nodes = nodes;
-        }
-    }
-
-    fn nodes(&self, id: &ObjectId) -> u64 {
-        self.workloads.get(id).map_or(1, |record| record.nodes)
-    }
-
-    /// A pod without a node, or whose claim is not bound, is not scheduled; any other waits on its node.
-    fn held(&self, id: &ObjectId) -> report::Held {
-        let record = self.workloads.get(id);
-        let is_unscheduled = record.is_some_and(|record| {
-            let claims = |missing: &ObjectId| missing.is("", "PersistentVolumeClaim");
-            record.unplaced.is_some() || record.missing.iter().any(claims)
-        });
-        if is_unscheduled {
-            report::Held::Unscheduled
-        } else {
-            report::Held::OnNode
-        }
-    }
-
-    /// What of a workload's needs is not there, and which keys of what is there are not. What nothing brings is taken to be
-    /// there.
-    fn missing(
-        &mut self,
-        needs: &Needs,
-        id: &ObjectId,
-        context: &Context<'_>,
-    ) -> (BTreeSet<ObjectId>, BTreeMap<ObjectId, BTreeSet<String>>) {
-        let mut missing = BTreeSet::new();
-        let mut missing_keys = BTreeMap::new();
-        for need in needs.admission.iter().chain(&needs.objects).chain(&needs.claims) {
-            let there = context.server.object(need);
-            let is_claim = need.kind == "PersistentVolumeClaim";
-            match there {
-                Some(claim) if is_claim && claim.text_at(&["status", "phase"]) != Some("Bound") => {
-                    missing.insert(need.clone());
-                }
-                Some(object) => {
-                    let keys = needs.keys.get(need).map(|keys| needs::missing_keys(object, keys));
-                    if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
-                        missing.insert(need.clone());
-                        missing_keys.insert(need.clone(), keys);
-                    }
-                }
-                None if context.contents.brings(need) || context.contents.rules_out(need) => {
-                    missing.insert(need.clone());
-                }
-                None => {
-                    self.assumed.entry(need.clone()).or_insert_with(|| id.clone());
-                }
-            }
-        }
-        (missing, missing_keys)
-    }
-
     fn reach(&mut self, id: &ObjectId, stage: Stage, context: &mut Context<'_>) {
         let Some(object) = context.server.object(id).cloned() else {
             return;
@@ -478,6 +225,10 @@ impl WorkloadController {
         if stage == Stage::Ready || before == Stage::Ready {
             self.update_services(&object, context);
         }
+    }
+
+    fn nodes(&self, id: &ObjectId) -> u64 {
+        self.workloads.get(id).map_or(1, |record| record.nodes)
     }
 
     fn set_timer(&mut self, at: Time, id: &ObjectId, what: Happening) {
@@ -537,60 +288,6 @@ impl WorkloadController {
             }
             _ => {}
         }
-    }
-}
-
-/// What becomes of the pods of a workload that changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rollout {
-    /// They stay: neither the template nor the number grows.
-    Nothing,
-    /// New ones come before old ones go.
-    Rolling,
-    /// Old ones go first.
-    Replacing,
-}
-
-impl Rollout {
-    fn of(old: Option<&Arc<Value>>, new: &Value) -> Rollout {
-        let Some(old) = old else {
-            return Rollout::Replacing;
-        };
-        let replicas = |object: &Value| {
-            object
-                .at(&["spec", "replicas"])
-                .and_then(Value::as_i64)
-                .unwrap_or(1)
-        };
-        let same_pods = old.at(&["spec", "template"]) == new.at(&["spec", "template"]);
-        match new.kind() {
-            "Deployment" | "StatefulSet" | "ReplicaSet" if same_pods => {
-                if replicas(new) <= replicas(old) {
-                    Rollout::Nothing
-                } else {
-                    Rollout::Rolling
-                }
-            }
-            "DaemonSet" if same_pods => Rollout::Nothing,
-            "Deployment" if new.text_at(&["spec", "strategy", "type"]) != Some("Recreate") => {
-                Rollout::Rolling
-            }
-            "StatefulSet" if replicas(old) > 1 => Rollout::Rolling,
-            // One node after another, and nobody knows how many there are.
-            "DaemonSet" => Rollout::Rolling,
-            _ => Rollout::Replacing,
-        }
-    }
-}
-
-/// `ConfigMap/web/settings`, or the keys that it lacks.
-fn missing_text(id: &ObjectId, keys: &BTreeMap<ObjectId, BTreeSet<String>>) -> String {
-    match keys.get(id) {
-        Some(keys) => {
-            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-            format!("{} in {id}", keys.join(", "))
-        }
-        None => id.to_string(),
     }
 }
 
