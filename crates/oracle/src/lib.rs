@@ -1,4 +1,4 @@
-//! Does the simulator do what the real controllers do?
+//! Does the simulator do what the real controllers do, and the embedded API server answer as the real one ([`requests`])?
 //!
 //! ```text
 //! oracle/scenarios/NAME.txt ─┬─► real world (Go, oracle/) ─► changes ─┬─► narrate ─► recording ─┬─► compare

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use firstpass_source::MemoryTree;
 
+use crate::BOOTSTRAP;
+
 /// The cluster entry of a synthetic repository.
 pub const ENTRY: &str = "clusters/prod";
 
@@ -62,7 +64,8 @@ impl std::str::FromStr for Shape {
 pub fn repository(size: Size, seed: u64) -> MemoryTree {
     let mut tree = MemoryTree::new();
     let mut draw = Draw(seed);
-    let mut cluster = ROOT.to_owned();
+    let (_, sync) = BOOTSTRAP.split_once('\n').unwrap_or_default();
+    let mut cluster = sync.to_owned();
     for tier in 0..size.tiers {
         cluster.push_str(&flux_kustomization(tier, size.shape, &mut draw));
         tree.insert(
@@ -77,22 +80,6 @@ pub fn repository(size: Size, seed: u64) -> MemoryTree {
     tree.insert(&format!("{ENTRY}/all.yaml"), cluster);
     tree
 }
-
-const ROOT: &str = "\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, url: 'https://git.example.com/fleet.git'}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./clusters/prod
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-";
 
 /// The tiers that a tier depends on.
 fn dependencies(tier: u64, shape: Shape, draw: &mut Draw) -> Vec<u64> {

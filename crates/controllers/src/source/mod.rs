@@ -4,20 +4,25 @@
 //! fine. A HelmChart waits for the source that it comes from. ExternalArtifacts have their artifact after a while as well,
 //! as if whoever makes them had written it ([`crate::flux_rest`] makes those of an ArtifactGenerator).
 
+mod artifact;
+mod server;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firstpass_apiserver::{Duration, Time};
 use firstpass_flux::{Source, SourceKind, SourceName, names};
-use firstpass_object::{GroupKind, ObjectExt, ObjectId, group_of};
-use serde_json::{Value, json};
+use firstpass_object::{ObjectExt, ObjectId, group_of};
+use serde_json::Value;
 
-use crate::context::{Artifact, Context, Controller};
+use crate::context::{Context, Controller};
 use crate::flux_api;
 use crate::queue::{BACKOFF_LEAST, BACKOFF_MOST};
 use crate::status::Status;
 use crate::timers::Timers;
 use crate::trouble::Trouble;
+use artifact::{store, write};
+use server::{answers, has_come_up, server_asked};
 
 const ACTOR: &str = "source-controller";
 const MANAGER: &str = "source-controller";
@@ -354,32 +359,6 @@ fn timeout(source: &ObjectId, context: &Context<'_>) -> Duration {
     stated.map_or(TIMEOUT, crate::time::of_flux)
 }
 
-/// What in this cluster is asked when a source is fetched. An OCI index is never fetched: its charts are.
-fn server_asked(source: &Source, context: &Context<'_>) -> Option<ObjectId> {
-    match chart_origin(source) {
-        Some(origin) => context.contents.server_of(&origin.id()),
-        None if source.oci_index => None,
-        None => context.contents.server_of(&source.name.id()),
-    }
-}
-
-/// Whether a server in this cluster answers: a Service that pods serve, or a release that is installed.
-fn answers(server: &ObjectId, context: &Context<'_>) -> bool {
-    if let Some(namespace) = server.namespace.as_ref().filter(|_| server.is("", "Service")) {
-        return context.server.is_service_serving(namespace, &server.name);
-    }
-    let object = context.server.object(server);
-    object.is_some_and(|object| object.condition_is_true(names::condition::READY))
-}
-
-/// Whether an object may be, or bring, a server that answers from now on.
-fn has_come_up(object: &Value) -> bool {
-    let id = object.id();
-    id.is("", "Service")
-        || id.is(names::HELM_GROUP, names::HELM_RELEASE) && object.condition_is_true(names::condition::READY)
-        || crate::workload::is_workload(&id.group_kind()) && crate::workload::is_ready(object)
-}
-
 /// The source that a HelmChart comes from.
 fn chart_origin(source: &Source) -> Option<SourceName> {
     (source.name.kind == SourceKind::HelmChart)
@@ -404,101 +383,4 @@ fn is_available(origin: &SourceName, context: &Context<'_>) -> bool {
                 .at(&["status", "artifact"])
                 .is_some_and(|artifact| !artifact.is_null())
     })
-}
-
-/// Writes the artifact of a fetched source.
-fn store(source: &Source, object: &Value, chart_version: Option<String>, context: &mut Context<'_>) {
-    let id = source.name.id();
-    if source.oci_index {
-        // A static object: whatever status it has is taken away, so that it is Current.
-        if object.at(&["status", "observedGeneration"]).is_some() {
-            write(&id, &Status::default(), context);
-        }
-        return;
-    }
-    let artifact = match chart_version {
-        Some(revision) => Artifact {
-            digest: format!("sha256:{revision}"),
-            revision,
-        },
-        None => context
-            .contents
-            .artifact(&id)
-            .unwrap_or_else(|| unseen_artifact(source)),
-    };
-    let generation = flux_api::generation(object);
-    let mut status = Status::of(object);
-    if status
-        .get("artifact")
-        .and_then(|stored| stored["revision"].as_str())
-        == Some(&artifact.revision)
-        && status.get("observedGeneration").and_then(Value::as_i64) == Some(generation)
-        // After a fetch that failed it is not.
-        && object.condition_is_true(names::condition::READY)
-    {
-        return;
-    }
-    let message = format!("stored artifact for revision '{}'", artifact.revision);
-    let path = format!(
-        "{}/{}/{}/artifact.tar.gz",
-        id.kind.to_lowercase(),
-        source.name.namespace,
-        source.name.name
-    );
-    status.set("observedGeneration", generation.into());
-    status.set(
-        "artifact",
-        json!({
-            "revision": artifact.revision,
-            "digest": artifact.digest,
-            "path": path,
-            "url": format!("http://source-controller.flux-system.svc.cluster.local./{path}"),
-            "size": 1024,
-            "lastUpdateTime": context.now.timestamp(),
-        }),
-    );
-    for kind in [names::condition::READY, names::condition::ARTIFACT_IN_STORAGE] {
-        status.set_condition(
-            kind,
-            "True",
-            names::reason::SUCCEEDED,
-            &message,
-            generation,
-            context.now,
-        );
-    }
-    write(&id, &status, context);
-    context.note(ACTOR, id, message);
-}
-
-/// The artifact of a source that nobody here can see.
-fn unseen_artifact(source: &Source) -> Artifact {
-    let reference = source
-        .reference
-        .last()
-        .map_or("unknown", |(_, value)| value.as_str());
-    let version = source.chart.as_ref().and_then(|(_, version)| version.as_deref());
-    let revision = match source.name.kind {
-        SourceKind::HelmChart => version.unwrap_or("*").to_owned(),
-        SourceKind::GitRepository => format!("{reference}@sha1:unseen"),
-        _ => format!("{reference}@sha256:unseen"),
-    };
-    Artifact {
-        revision,
-        digest: "sha256:unseen".to_owned(),
-    }
-}
-
-fn write(id: &ObjectId, status: &Status, context: &mut Context<'_>) {
-    let kind = GroupKind::new(&id.group, &id.kind);
-    let Ok(kind_of_source) = kind.kind.parse::<SourceKind>() else {
-        return;
-    };
-    let name = SourceName {
-        kind: kind_of_source,
-        namespace: id.namespace.as_deref().unwrap_or_default().to_owned(),
-        name: id.name.to_string(),
-    };
-    let target = flux_api::source(&name, context.settings.flux);
-    flux_api::write_status(context, &target, status, MANAGER);
 }
